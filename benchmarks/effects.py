@@ -4,7 +4,7 @@ Each cell draws many made-up grids and lets ``maseval.stats.effects`` find their
 how often something is called shown that is not there, how often intervals hold the truth, how
 often a true effect is found, and how large a factor without any effect is said to be. A share
 outside its limits ends the program with an error; ``--write`` draws 300 grids for each cell and
-puts the table into docs/how-we-know.md.
+puts the table into docs/which-architecture.md.
 """
 
 import os
@@ -21,7 +21,7 @@ from benchmarks.table import show
 from maseval.core.outcome import Outcome
 from maseval.stats.effects import Contrast, Effects, find_effects
 
-PAGE = Path(__file__).parents[1] / "docs" / "how-we-know.md"
+PAGE = Path(__file__).parents[1] / "docs" / "which-architecture.md"
 BEGIN, END = "<!-- effects: begin -->", "<!-- effects: end -->"
 WRITTEN, PRINTED = 300, 40
 TRIALS = 4
@@ -221,7 +221,7 @@ def worst_of(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 
 def write(rows: Sequence[tuple[str, ...]]) -> None:
-    """Put the table between its marks in docs/how-we-know.md."""
+    """Put the table between its marks in docs/which-architecture.md."""
     lines = [WORST, ["---"] * len(WORST), *worst_of(rows)]
     table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)

@@ -4,7 +4,7 @@ Each cell draws many made-up evaluations whose truth is known, of a new system a
 tasks as hard as those of a domain, and lets ``maseval.stats.sequential`` decide after each trial.
 It counts errors, what is found, how often the interval holds the truth, and what was run. A share
 outside its limits ends the program with an error. ``--write`` draws 10,000 evaluations for each
-cell and puts the tables into docs/how-we-know.md; ``--rates FOLDER`` counts how often tasks pass in
+cell and puts the tables into docs/cheaper.md; ``--rates FOLDER`` counts how often tasks pass in
 recorded conversations anew. The tests run a few cells with fewer repetitions.
 """
 
@@ -36,7 +36,7 @@ from maseval.stats.sequential import (
 )
 from maseval.stats.trials import Trials
 
-PAGE = Path(__file__).parents[1] / "docs" / "how-we-know.md"
+PAGE = Path(__file__).parents[1] / "docs" / "cheaper.md"
 # The page has the fewest tasks and the most; the others are printed.
 ON_PAGE, NOT_ON_PAGE = {"airline", "all"}, {"equal on average"}
 RATES = Path(__file__).with_name("task_rates.json")
@@ -384,7 +384,7 @@ def main() -> None:
 
 
 def write(title: str, rows: Sequence[Row]) -> None:
-    """Put a table between its marks in docs/how-we-know.md, if they are there."""
+    """Put a table between its marks in docs/cheaper.md, if they are there."""
     begin, end = f"<!-- {title}: begin -->", f"<!-- {title}: end -->"
     head = TABLES[title]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]

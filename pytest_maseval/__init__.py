@@ -4,6 +4,7 @@ pytest imports this in every test suite of an environment that has maseval. So i
 package, whose import takes half a second, and imports from it when a test asks for the fixture.
 """
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -35,10 +36,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _DESCRIPTION)
 
 
+def _is_marked(item: pytest.Item) -> bool:
+    return any(mark.name == MARK for mark in item.own_markers)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Fail a marked test without the fixture: it would look like an evaluation that passed."""
-    marked = any(mark.name == MARK for mark in item.own_markers)
-    if marked and MARK not in getattr(item, "fixturenames", ()):
+    if MARK in getattr(item, "fixturenames", ()):
+        return
+    if _is_marked(item):
         pytest.fail(
             "the test is marked with maseval and evaluates nothing: let it take the fixture "
             "`maseval`, and call maseval.check(agent)",
@@ -46,12 +52,25 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         )
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a marked test that took the fixture and did not use it."""
+    result = yield
+    if _is_marked(item) and not any(name == MARK for name, _ in item.user_properties):
+        pytest.fail(
+            "the test is marked with maseval and evaluates nothing: call maseval.check(agent)",
+            pytrace=False,
+        )
+    return result
+
+
 @pytest.fixture
 def maseval(request: pytest.FixtureRequest) -> "AgentEvaluation":
     """Return the evaluation of an agent as the test's mark ``maseval`` says."""
-    from pytest_maseval.evaluation import AgentEvaluation
+    from pytest_maseval.evaluation import AgentEvaluation, without_traceback
 
-    return AgentEvaluation.of(request)
+    with without_traceback():
+        return AgentEvaluation.of(request)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -2,7 +2,9 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,12 +12,13 @@ from typing import Any
 
 import pytest
 
+from maseval.app.results.checklist import check_allowed
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.commands import tau2
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.words import percent
 from maseval.runs import RunFolder
 from maseval.stats import Requirement, outcomes_of, requirement
@@ -24,6 +27,16 @@ from maseval.stats.trials import by_task
 from pytest_maseval import MARK, RUNS
 
 _VERDICTS = {"met": "reached", "missed": "missed", "undecided": "not decided"}
+
+
+@contextmanager
+def without_traceback() -> Iterator[None]:
+    """Fail a test with the words of an error alone, where none of its own lines is reached."""
+    __tracebackhide__ = True
+    try:
+        yield
+    except MASEvalError as error:
+        pytest.fail(str(error), pytrace=False)
 
 
 @dataclass(frozen=True)
@@ -87,7 +100,19 @@ class AgentEvaluation:
         """Run an agent, whatever its score; ``options`` stand before those of the mark.
 
         ``agent`` is what ``maseval tau2 run --agent`` takes, or a function of an ``AgentBrief``.
+        A rate that was asked for and is not reached is a warning: only ``check`` fails.
         """
+        __tracebackhide__ = True
+        try:
+            found = self._run(agent, options)
+        except MASEvalError as error:
+            raise error.with_traceback(None) from None  # the lines of the test are enough
+        if found.requirement.at_least and found.requirement.verdict != "met":
+            words = f"maseval.run() only evaluates, maseval.check() would have failed: {found}"
+            warnings.warn(pytest.PytestWarning(words), stacklevel=2)
+        return found
+
+    def _run(self, agent: str | MakeAgent, options: Mapping[str, object]) -> Evaluation:
         asked = EvaluationOptions.of({**self.options, **options})
         self._runs += 1
         output = self.folder / str(self._runs)
@@ -103,12 +128,29 @@ class AgentEvaluation:
     def check(self, agent: str | MakeAgent, **options: object) -> Evaluation:
         """Run an agent, and fail the test unless it is shown to reach the pass rate asked for.
 
-        With ``allow_undecided`` only an agent that is shown to miss it fails.
+        With ``allow_undecided`` only an agent that is shown to miss it fails. A rehearsal fails if
+        it misses an item of its checklist that is not in ``allow``, and needs no rate.
         """
         __tracebackhide__ = True
-        found = self.run(agent, **options)
+        asked = {**self.options, **options}
+        try:
+            EvaluationOptions.of(asked)
+            if "at_least" not in asked and not asked.get("rehearse"):
+                raise ConfigurationError(
+                    "check has no pass rate to hold the agent to; give at_least=0.8 in the mark, "
+                    "or only evaluate with maseval.run(agent)"
+                )
+            found = self._run(agent, options)
+        except MASEvalError as error:
+            raise error.with_traceback(None) from None
+        if checklist := found.result.checklist:
+            allow = asked.get("allow", ())
+            missed = checklist.missed([allow] if isinstance(allow, str) else allow)
+            if missed or checklist.refused:
+                told = "\n".join([checklist.refused or "", *checklist.lines()]).strip()
+                pytest.fail(f"{told}\nmaseval show {found.folder}", pytrace=False)
         verdict = found.requirement.verdict
-        allowed = {**self.options, **options}.get("allow_undecided", False)
+        allowed = asked.get("allow_undecided", False)
         if verdict == "missed" or (verdict == "undecided" and not allowed):
             way = "" if verdict == "missed" else "\nallow_undecided=True passes all the same"
             pytest.fail(f"{found}{way}\nmaseval show {found.folder}", pytrace=False)
@@ -126,6 +168,8 @@ def _check_complete(result: RunResult) -> None:
     overall, waiting = result.summary.overall, result.summary.unjudged
     if result.complete:
         return
+    if result.checklist and result.checklist.refused:
+        pytest.fail(result.checklist.refused, pytrace=False)
     if result.resumable:
         missing = overall.planned - overall.verdicts
         why = next((line.error for line in result.errors if line.error), result.stopped)
@@ -143,7 +187,7 @@ def _check_complete(result: RunResult) -> None:
 
 # The agent is what a test gives, and the place of the run what --maseval-runs says.
 _NOT_ASKED = frozenset({"agent", "output", "fork"})
-_OWN = ("tasks", "at_least", "alpha", "allow_undecided")
+_OWN = ("tasks", "at_least", "alpha", "allow_undecided", "allow")
 
 
 @dataclass(frozen=True)
@@ -163,11 +207,18 @@ class EvaluationOptions:
         check_at_least(at_least)
         check_alpha(alpha)
         settings.pop("allow_undecided", None)  # a question of ``check``, not of the run
+        allow = settings.pop("allow", ())
+        check_allowed([allow] if isinstance(allow, str) else allow)
         if "domain" not in settings:
             raise ConfigurationError(
                 "no domain to evaluate in; mark the test with @pytest.mark.maseval(domain='retail')"
             )
-        tasks = settings.pop("tasks", ())
+        tasks = settings.pop("tasks", None)
+        if tasks is not None and not tasks:
+            raise ConfigurationError(
+                f"tasks is {tasks!r}, which names no task; name some, or leave it out for all"
+            )
+        tasks = tasks or ()
         settings.setdefault("task_id", [tasks] if isinstance(tasks, str) else tasks)
         return cls(at_least, alpha, settings)
 

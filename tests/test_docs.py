@@ -100,6 +100,9 @@ def demo(tau2_data, tmp_path_factory):
 @pytest.fixture
 def data_if_needed(request):
     """The data files, for the pages that are marked as needing them."""
+    if request.getfixturevalue("page").name == "judge.md":  # it keeps a measurement
+        cache = str(request.getfixturevalue("tmp_path") / "cache")
+        request.getfixturevalue("monkeypatch").setenv("MASEVAL_CACHE_DIR", cache)
     if request.node.get_closest_marker("data") is not None:
         if request.getfixturevalue("page").name == "macs.md":
             environment = request.getfixturevalue("monkeypatch")

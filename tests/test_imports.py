@@ -44,6 +44,7 @@ RANKS = {
         compat
     """,
     "maseval.app": """
+        judging
         running
         sharing
         comparing
@@ -62,8 +63,9 @@ RANKS = {
         context registry report teamwork
         callbacks
         agent environment user evaluator
+        judge
         simulator scripted model scorer tool task
-        answers answer_cache reasoning
+        answers answer_cache reasoning structured judge_record
         providers messages tracing usage seeding system_info provider_errors
             call_policy clock recorded words event_loop scoring_options finding
         storage
@@ -93,13 +95,12 @@ RANKS = {
         formats agent_brief
     """,
     "maseval.benchmark.tau2.review": """
-        causes audit timeline
+        causes audit timeline judged
         explain
         errata
         policy
-        talk
-        replies plain_text
-        words
+        talk words
+        plain_text
         review
     """,
     "maseval.benchmark.tau2.domains": """
@@ -313,11 +314,14 @@ def test_there_are_no_import_cycles():
 QUICK = {
     "maseval.core.lazy": "makes ``import maseval`` quick",
     "maseval.core.benchmark": "only a run describes machine and code",
+    "maseval.core.model": "few models are asked for objects of pydantic",
+    "maseval.core.structured": "the same",
     "maseval.core.providers": "entry points",
     "maseval.core.engine.engines": "the same",
     "maseval.data.sources": "few commands download anything",
     "maseval.app.running.options": "the help of most commands needs no engine",
     "maseval.app.benchmarks": "entry points, and types of pages",
+    "maseval.app.results.examined": "most runs are judged by no model",
     "maseval.view.command": "without the server's libraries it says what to install",
     "maseval.benchmark.tau2.app.results": "a run that was shown before needs no rules",
     "maseval.benchmark.tau2.domains.registration": "domains are known before they are loaded",

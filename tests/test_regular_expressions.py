@@ -37,16 +37,6 @@ NOT_FOREIGN = {
 }
 MADE_WHILE_RUNNING = {
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
-    "benchmark/tau2/review/policy/airline/rules.py": "escaped values",
-    "benchmark/tau2/review/policy/airline/terms.py": "words of ours, gaps of 120 characters",
-    "benchmark/tau2/review/policy/confirming.py": "an escaped value, with gaps of 200 characters",
-    "benchmark/tau2/review/replies.py": "words of the package",
-    "benchmark/tau2/review/policy/claims.py": "words of the package, gaps of 80 characters",
-    "benchmark/tau2/review/policy/retail/rules.py": "words of a record, without anything else",
-    "benchmark/tau2/review/policy/told.py": "names of tools and forms of ids, which are ours",
-    "benchmark/tau2/review/policy/telecom/records.py": "a number",
-    "benchmark/tau2/review/policy/telecom/rules.py": "two digits of a date",
-    "benchmark/tau2/review/words.py": "words of the package and escaped values",
     "core/user.py": "an escaped word",
     "interface/inference/http.py": "words of the package",
     "view/site.py": "escaped paths",

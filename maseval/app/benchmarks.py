@@ -11,21 +11,22 @@ benchmarks are asked, it is left out with a warning in the log.
 
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maseval.app.results.explained import Review
+from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
 from maseval.app.results.variants import Variant
 from maseval.core.exceptions import ConfigurationError, ResultFileError
+from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import text_or_none
 from maseval.runs.config import UNTIL
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
@@ -34,6 +35,8 @@ from maseval.stats import outcomes_of
 if TYPE_CHECKING:  # for pages and for entry points, which most commands do not load
     from importlib.metadata import EntryPoint
 
+    from maseval.core.judge import Question
+    from maseval.core.judge_record import Judgement
     from maseval.report.index import TaskFindings
 
 GROUP = "maseval.benchmarks"
@@ -64,6 +67,36 @@ class RecordedOutcomes(NamedTuple):
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = MappingProxyType({})
     unlisted: Sequence[TaskKey] = ()
+
+
+class JudgedShareKind(NamedTuple):
+    """A share that answers decide: a conversation counts if its answer is one of ``counts``.
+
+    With ``of_all``, it is one of all conversations with a verdict, else of those that are asked
+    about.
+    """
+
+    name: str
+    counts: Sequence[str]
+    of_all: bool = False
+
+
+JudgeAnswers = Mapping[Simulation, str | None]
+"""The answer of a judge about each conversation that it was asked about; None if undecided."""
+
+
+class LabelQuestion(NamedTuple):
+    """A question that a judge and people answer about conversations, each with one word.
+
+    ``name`` is that of the judge's question, ``text`` what people are asked, ``asked_of`` tells
+    which conversations it is about.
+    """
+
+    name: str
+    text: str
+    answers: Sequence[str]
+    asked_of: Callable[[Outcome], bool]
+    shares: Sequence[JudgedShareKind]
 
 
 class ExportedPath(NamedTuple):
@@ -110,10 +143,9 @@ class BenchmarkSupport:
         """Return a sentence about the task of a simulation, if there is one."""
         return None
 
-    def limits(self, folder: Recording, source: Literal["policy", "user"]) -> Sequence[str]:
-        """Return what is not looked for in a run: breaches of the policy, or faults of the user."""
-        domains = dict.fromkeys(one.domain for one in folder.planned) if source == "policy" else ()
-        return [no_rules(domain) for domain in domains]
+    def limits(self, folder: Recording) -> Sequence[str]:
+        """Return what the rules of the policy do not look for in a run."""
+        return [no_rules(name) for name in dict.fromkeys(one.domain for one in folder.planned)]
 
     def policies(self, folder: Recording) -> Mapping[str, Sequence[str]]:
         """Return the rules that agents are told to obey, by domain, as Markdown.
@@ -141,9 +173,22 @@ class BenchmarkSupport:
         """Return the numbers beside the official one that the findings about a run give."""
         return ()
 
-    def user_model(self, config: Mapping[str, object]) -> str | None:
-        """Return the model that played the simulated user of a run; None if no model did."""
-        return text_or_none(mapping(config, "user").get("model"))
+    # Judges: for ``judge``, and wherever numbers are shown.
+
+    has_judged_verdicts = False
+    """True if a judge gives the verdicts, so that every run has what it counted."""
+
+    def label_questions(self, folder: Recording) -> Sequence[LabelQuestion]:
+        """Return the questions that people can answer beside a judge."""
+        return ()
+
+    def judges(self, folder: Recording, about: str) -> Mapping[str, JudgeAnswers]:
+        """Return what each judge answered to one of the ``label_questions``, by its name."""
+        return {}
+
+    def calibration(self, folder: Recording, about: str, judge: str) -> str | None:
+        """Return how far a judge was right where that was measured, in words."""
+        return None
 
     def settings(self, folder: Recording) -> dict[str, object]:
         """Return a run's configuration, as it is compared with that of others."""
@@ -188,6 +233,36 @@ class BenchmarkSupport:
         """Open a results file like a run; return None if it is not one of this benchmark."""
         return None
 
+    # Judges: for ``judge ask``, ``judge calibrate``, and whatever shows their answers.
+
+    def judge_question(self, about: str) -> "Question[Any]":
+        """Return a question to a judge by its name, such as ``policy`` or ``cause``."""
+        raise ConfigurationError(f"this benchmark has no question {about!r} for a judge")
+
+    def judge_request(self, report: Report, about: str) -> JudgeRequest | None:
+        """Return what to ask about a simulation; None if there is nothing to ask about.
+
+        The judge of the policy sees neither verdict nor reference solution.
+        """
+        return None
+
+    def judged_findings(self, judgement: "Judgement") -> Sequence[Finding]:
+        """Return the claims of a judge's answer as findings of the grade ``judged``."""
+        return ()
+
+    def labelled_cases(
+        self,
+        about: str,
+        domains: Collection[str] = (),
+        file: Path | None = None,
+        recordings: Iterable[Recording] = (),
+    ) -> Sequence[LabelledCase]:
+        """Return conversations with known answers: of the package, or of a file of one's own.
+
+        ``recordings`` are public ones that readings are about, which no package may hold.
+        """
+        return ()
+
     # Trust: for ``show``, ``report``, the viewer, ``bundle`` and ``unbundle``.
 
     def verdict_checker(self, folder: Recording) -> VerdictChecker | None:
@@ -220,11 +295,15 @@ def support_for(folder: Recording) -> BenchmarkSupport:
 _LACKING = {
     "review": "has no findings about conversations",
     "score": "cannot judge recorded conversations again",
+    "judge_request": "has no questions for a judge",
 }
 
 
 def support_that_answers(
-    folder: Recording, question: Literal["review", "score"], *, built_on: bool = False
+    folder: Recording,
+    question: Literal["review", "score", "judge_request"],
+    *,
+    built_on: bool = False,
 ) -> BenchmarkSupport:
     """Return the support of a run's benchmark if it answers a question, else raise.
 

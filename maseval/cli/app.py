@@ -33,7 +33,6 @@ class AllCommands(RootGroup):
         "view": "maseval.cli.servers:view",
         "explain": "maseval.cli.score:explain",
         "comply": "maseval.cli.score:comply",
-        "users": "maseval.cli.score:users",
         "score": "maseval.cli.score:score",
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
@@ -43,6 +42,7 @@ class AllCommands(RootGroup):
         "bundle": "maseval.cli.runs:bundle",
         "sync": "maseval.cli.runs:sync",
         "replay-server": "maseval.cli.servers:replay_server",
+        "judge": "maseval.cli.judge:app",
         "tau2": "maseval.cli.tau2:app",
         "macs": "maseval.cli.macs:app",
     }
@@ -50,7 +50,6 @@ class AllCommands(RootGroup):
         "tau2 score": "score",
         "tau2 explain": "explain",
         "tau2 comply": "comply",
-        "tau2 users": "users",
         "tau2 export": "export --format tau2-bench",
         "tau2 show": "tau2 tasks",
         "macs export": "export --format macs",

@@ -25,8 +25,8 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from maseval import __version__
-from maseval.cli.console import inert, note, release_stream, stderr
-from maseval.core.exceptions import MASEvalError, ResultFileError
+from maseval.cli.console import inert, note, own_commands, release_stream, stderr
+from maseval.core.exceptions import MASEvalError, ResultFileError, is_machine_failure
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
 CommandT = TypeVar("CommandT", bound=Callable[..., None])
@@ -36,10 +36,10 @@ ALL_HELP = "--help-all"
 RARE_OPTIONS = frozenset(
     (
         *("ray_address", "processes", "force", "max_wait"),
-        *("allow_losses", "retry_failed", "prices", "fork", "resume_changed"),
+        *("allow", "retry_failed", "prices", "fork", "resume_changed"),
         *("reasoning", "split", "mode", "texts", "max_errors"),
         *("user_args", "tool_model", "embedded_tasks"),
-        *("as_recorded", "strict", "contact_name", "github", "date", "notes", "user"),
+        *("as_recorded", "strict", "user"),
         *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
     )
 )
@@ -222,6 +222,7 @@ def _is_any_path(info: Any, value: Any) -> bool:
 FAILED = 1
 WRONG_USE = 2
 INCOMPLETE = 3
+NOT_REHEARSED = 4
 
 _WORDS = "maseval.words"
 _DEBUG = "--debug"  # it may stand anywhere
@@ -272,11 +273,19 @@ class RootGroup(CommandGroup):
                 raise
             print_error(error)
             raise typer.Exit(_code(exit_code(error), ctx)) from None
+        except (MemoryError, RuntimeError) as error:
+            if is_debugging(ctx) or not is_machine_failure(error):
+                raise
+            print_error(f"this machine has no memory or threads left{_OUT_OF_MEMORY}")
+            raise typer.Exit(_code(FAILED, ctx)) from None
+
+
+_OUT_OF_MEMORY = "; allow more, or do less at once (a run: a lower --concurrency)"
 
 
 def print_error(error: Exception | str) -> None:
     text = error if isinstance(error, str) else error_text(error)
-    stderr().print(f"[bold red]Error:[/] {inert(text)}", soft_wrap=True)
+    stderr().print(f"[bold red]Error:[/] {inert(own_commands(text))}", soft_wrap=True)
 
 
 def context_of(context: typer.Context, words: Sequence[str]) -> Any:

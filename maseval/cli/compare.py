@@ -14,6 +14,7 @@ from maseval.cli.console import (
     chosen_stream,
     counting,
     duration,
+    format_score,
     inert,
     natural_width,
     note,
@@ -85,9 +86,12 @@ def compare(
 @with_scoring_options()
 def gate(
     run: RunOrResultsFile,
-    baseline: str = option(
-        ...,
+    baseline: str | None = option(
+        None,
         "Baseline to compare with: a run or a results file.",
+    ),
+    at_least: float | None = option(
+        None, "The pass^1 that the run must be shown to reach, in percent; needs no baseline."
     ),
     k: int = option(1, "The pass^k that decides.", "-k"),
     margin: float = option(0.0, "Loss that is tolerated, in percentage points."),
@@ -111,34 +115,55 @@ def gate(
     """Fail if a run is worse than its baseline beyond what chance explains.
 
     The exit code is 0 if it is not shown to be worse, 1 if it is, and 2 if the two cannot be
-    compared, or are too small to show any loss. Files are written wherever they are compared.
+    compared, or are too small to show any loss. With --at-least it is also 1 if the floor is
+    missed, and 2 if that is not decided. Files are written wherever they are compared.
     """
-    from maseval.core.storage.files import write_bytes  # help must not load it
+    from maseval.app.comparing.gate import Floor, Gate, floor_of  # help must not load it
+    from maseval.core.storage.files import write_bytes
 
+    floor = None if at_least is None else at_least / 100
+    found: Gate | Floor
     with counting("judged") as count:
-        found = commands.gate(
-            run,
-            baseline,
-            k=k,
-            margin=margin / 100,
-            alpha=alpha,
-            allow_incomplete=allow_incomplete,
-            min_comparable=min_comparable / 100,
-            anyway=anyway,
-            explain=explain,
-            options=ScoringOptions(**scoring),
-            on_progress=count,
-        )
+        if baseline is None:
+            if floor is None:
+                raise typer.BadParameter("give a --baseline, or a floor with --at-least")
+            found = floor_of(
+                run,
+                floor,
+                alpha=alpha,
+                allow_incomplete=allow_incomplete,
+                options=ScoringOptions(**scoring),
+            )
+        else:
+            found = commands.gate(
+                run,
+                baseline,
+                k=k,
+                margin=margin / 100,
+                alpha=alpha,
+                allow_incomplete=allow_incomplete,
+                min_comparable=min_comparable / 100,
+                at_least=floor,
+                anyway=anyway,
+                explain=explain,
+                options=ScoringOptions(**scoring),
+                on_progress=count,
+            )
     if junit is not None:
         write_bytes(junit, found.to_junit(allow_undecidable))
     if markdown is not None:
         write_bytes(markdown, found.to_markdown().encode())
-    print_parts(_gate_parts(found, allow_undecidable), chosen_stream(as_json))
+    whole, held = (found, found.floor) if isinstance(found, Gate) else (None, found)
+    if whole:
+        print_parts(_gate_parts(whole, allow_undecidable), chosen_stream(as_json))
+    if held:
+        print_parts([inert(str(held))], chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
-    if found.verdict == "worse":
+    verdicts = {whole and whole.verdict, held and held.requirement.verdict}
+    if verdicts & {"worse", "missed"}:
         raise typer.Exit(FAILED)
-    if found.verdict == "undecidable" and not allow_undecidable:
+    if verdicts & {"undecidable", "undecided"} and not allow_undecidable:
         raise typer.Exit(WRONG_USE)
 
 
@@ -171,6 +196,7 @@ def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
         "maseval plan grid.toml --between system=react,team --difference 5",
         "two levels of a grid, by the cells that have run; with --rate 60 before any has",
     ),
+    ("maseval plan last --labels", "how many conversations to label, for which interval"),
 )
 def plan(
     context: typer.Context,
@@ -187,9 +213,19 @@ def plan(
     between: str | None = option(
         None, "Two levels of a factor of a grid: system=react,team.", "--between"
     ),
+    labels: bool = flag(
+        "How narrow labels make a number of RUN that a judge counts, before any is made.",
+        "--labels",
+    ),
+    about: str | None = option(None, "With --labels: the question, such as policy."),
+    judge: str | None = option(None, "With --labels: the judge; none for labels alone."),
     as_json: AsJson = False,
 ) -> None:
     """Say what a question costs before it is run: trials, simulations, money and time."""
+    if labels:
+        if runs is None or len(runs) != 1 or any((difference, precision, tasks, rate, between)):
+            raise typer.BadParameter("--labels takes one run, and only --about and --judge")
+        return _print_label_plan(runs[0], about, judge, as_json)
     cells = 1.0
     if runs and runs[0].endswith(".toml"):
         from maseval.cli.run_set import RunSet  # loads what runs need
@@ -211,8 +247,9 @@ def plan(
     if as_json:
         print_json(found.to_dict())
         return
-    console, about = stdout(), found.about
-    console.print(f"{count_of(about.tasks, 'task')}, pass^1 {percent(about.rate)}")
+    console, planned = stdout(), found.about
+    known = percent(planned.rate) if planned.score is None else format_score(planned.score)
+    console.print(f"{count_of(planned.tasks, 'task')}, pass^1 {known}")
     table = _table(found)
     if natural_width(table) > console.width:  # no number is cut as long as there is any room
         table.box, table.padding = None, (0, 1, 0, 0)
@@ -221,6 +258,15 @@ def plan(
         console.print(f"[bold]{inert(line)}[/bold]", soft_wrap=True)
     for line in found.notes:
         console.print(f"[dim]{inert(line)}[/dim]", soft_wrap=True)
+
+
+def _print_label_plan(run: str, about: str | None, judge: str | None, as_json: bool) -> None:
+    plan = commands.plan_labels(run, about=about, judge=judge)
+    if as_json:
+        print_json(plan.to_dict())
+        return
+    for line in plan.lines:
+        stdout().print(inert(line), soft_wrap=True)
 
 
 _WHICH_TASKS = ("these\ntasks", "tasks\nlike\nthese")

@@ -20,7 +20,7 @@ from rich.text import Text
 
 from maseval.core.engine.process import end_signals
 from maseval.core.words import duration as duration
-from maseval.core.words import visible
+from maseval.core.words import score_parts, visible
 
 _WIDTH_OF_FILES = 120
 
@@ -110,8 +110,10 @@ def print_parts(parts: Parts, console: Console) -> None:
     for part in parts:
         if isinstance(part, Table) and not _fits(part, console.width):
             print_parts(_lines_of(part, console.width), console)
+        elif isinstance(part, str):
+            console.print(own_commands(part), soft_wrap=True)
         else:
-            console.print(part, soft_wrap=isinstance(part, str))
+            console.print(part)
 
 
 def chosen_stream(as_json: bool) -> Console:
@@ -234,15 +236,27 @@ def here(path: Path) -> str:
 
 def program() -> str:
     """Return how to call this command: by its name, or by its path if a shell would not find it."""
-    started = Path(sys.argv[0])
-    if started.name != "maseval" or shutil.which("maseval") is not None:
+    started, found = Path(sys.argv[0]), shutil.which("maseval")
+    if started.name != "maseval" or (found is not None and Path(found).samefile(started)):
         return "maseval"
     return shlex.quote(here(started.absolute()))
+
+
+def own_commands(text: str) -> str:
+    """Let the commands that a text quotes call this program, where a shell would find another."""
+    called = program()
+    return text if called == "maseval" else text.replace("`maseval ", f"`{called} ")
 
 
 def inert(text: str) -> str:
     """Escape foreign text, so that nothing in it is taken for markup or moves the cursor."""
     return escape(visible(text))
+
+
+def format_score(found: Mapping[str, Any], gap: str = " ") -> str:
+    """Format a share with its range, ``61.3% [57.9, 64.8]``, which is dimmed."""
+    number, *beside = score_parts(found)
+    return f"{number}{gap}[dim]{gap.join(beside)}[/dim]"
 
 
 def shorten_line(text: str, length: int) -> str:

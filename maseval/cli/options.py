@@ -133,8 +133,9 @@ JudgeModel = Annotated[
     str | None,
     typer.Option(
         "--judge-model",
-        help="Model that judges natural-language assertions; its replies are kept with the run or "
-        "next to the file.",
+        "--judge",
+        help="Model that judges natural-language assertions; its answers are kept with the run or "
+        "next to the file. rule: no model, for retail of 1.0.1.",
     ),
 ]
 JudgeAddress = Annotated[

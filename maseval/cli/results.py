@@ -11,11 +11,12 @@ from maseval.app.results.recording import warnings_on
 from maseval.app.results.results import RunResult, RunSummary
 from maseval.app.results.variants import VariantScore, variants_of_all
 from maseval.app.running.prices import unpriced_models
-from maseval.cli.command_line import FAILED, INCOMPLETE
+from maseval.cli.command_line import FAILED, INCOMPLETE, WRONG_USE
 from maseval.cli.console import (
     Parts,
     count,
     duration,
+    format_score,
     here,
     indent,
     inert,
@@ -26,8 +27,8 @@ from maseval.cli.console import (
     shorten_line,
     styled,
 )
-from maseval.core.outcome import Outcome, RecordedReport
-from maseval.core.words import between, count_of, money, percent
+from maseval.core.outcome import Outcome, RecordedReport, costs_by_role, costs_in_words
+from maseval.core.words import count_of, money
 from maseval.runs import RunFolder
 from maseval.stats import Estimate
 
@@ -61,8 +62,8 @@ def scores(summary: RunSummary) -> Table:
 
 def _title(summary: RunSummary) -> str | None:
     """Return the title of numbers that are not simply those of a run."""
-    if summary.subset is not None:
-        return str(summary.subset).capitalize()
+    if marks := ", ".join(summary.marks):
+        return f"{marks[0].upper()}{marks[1:]}"
     return summary.answer and "Intervals for tasks like these"
 
 
@@ -70,7 +71,7 @@ def estimate(value: Estimate | None, gap: str = " ") -> str:
     """Format as ``61.3% [57.9, 64.8]``, with the interval dimmed."""
     if value is None or value.value is None:
         return ""
-    return f"{percent(value.value)}{gap}[dim]{between(value.low, value.high)}[/dim]"
+    return format_score(value.in_brief(), gap)
 
 
 def variant_parts(scores: Sequence[VariantScore]) -> Parts:
@@ -92,7 +93,9 @@ def variant_parts(scores: Sequence[VariantScore]) -> Parts:
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:
     """Format the consumption of a run; empty if no model took part."""
     unpriced = unpriced_models(config) if config.get("prices") else None
-    return consumption(summary.cost, summary.tokens, unpriced, summary.unpriced)
+    used = consumption(summary.cost, summary.tokens, unpriced, summary.unpriced)
+    apart = costs_in_words(costs_by_role(summary.lines))
+    return f"{used} ({apart})" if apart else used
 
 
 def consumption(
@@ -146,6 +149,8 @@ def finish(
         raise typer.Exit(FAILED)
     if not result.complete:
         raise typer.Exit(INCOMPLETE)
+    if result.is_undecided:  # as in gate: what is not decided is not green
+        raise typer.Exit(WRONG_USE)
 
 
 def print_outcome(result: RunResult, console: Console) -> None:

@@ -10,8 +10,10 @@ MACS, ``agent_data["system"]`` of a benchmark of one's own.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import partial
 from itertools import product
+from math import prod
 from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
@@ -25,6 +27,8 @@ from maseval.core.words import as_file_name
 
 BENCHMARK, NAME = "benchmark", "name"
 GRID, SKIP, SYSTEM = "grid", "skip", "system"
+# Each is a run with a folder; nobody waits for more.
+_MOST_CELLS = 1_000
 _COMMANDS = {"tau2": ("tau2", "run"), "macs": ("macs", "run")}
 
 
@@ -72,6 +76,8 @@ def read_run_file(path: Path, context: typer.Context) -> list[FileRun]:
             runs = _cells(content, grid, partial(_options_of, context))
         except ConfigurationError as error:
             raise ConfigurationError(f"{path}: {error}") from None
+    for each in runs:
+        _check_names(path, each, context)
     names = [each.name for each in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigurationError(f"{path} has two runs of the name {twice!r}; each needs its own")
@@ -86,7 +92,31 @@ _NO_FACTORS = frozenset({"as_json", "budget", "dry_run", "output"})
 def _options_of(context: typer.Context, benchmark: str) -> set[str]:
     """Return the options of the command that runs a benchmark, and ``benchmark``."""
     command, _, _ = command_named(context, _COMMANDS.get(benchmark, ("run",)))
-    return {BENCHMARK, *(str(each.name) for each in command.params)}
+    spellings = (word for each in command.params for word in (*each.opts, *each.secondary_opts))
+    named = {word.lstrip("-").replace("-", "_") for word in spellings}
+    return {BENCHMARK, *named, *(str(each.name) for each in command.params)}
+
+
+def _check_names(path: Path, run: FileRun, context: typer.Context) -> None:
+    """Raise for an option that the command of a run does not have, where it stands in the file."""
+    benchmark = run.options.get(BENCHMARK)
+    if not isinstance(benchmark, str) or benchmark not in _COMMANDS:
+        return  # one of somebody's own says by itself what it takes
+    known = _options_of(context, benchmark)
+    unknown = next((name for name in run.options if name not in known), None)
+    if unknown is None:
+        return
+    spelling = re.escape(unknown).replace("_", "[-_]")
+    is_it = re.compile(rf"""\s*["']?{spelling}["']?\s*=""")
+    lines = path.read_text(encoding="utf-8").splitlines()
+    place = next((f", line {n}" for n, each in enumerate(lines, 1) if is_it.match(each)), "")
+    alike = get_close_matches(unknown, [*known, SYSTEM], n=1)
+    hint = (
+        f"did you mean {alike[0]!r}?"
+        if alike
+        else f"`maseval {benchmark} run --help-all` lists all"
+    )
+    raise ConfigurationError(f"{path}{place}: unknown option {unknown!r}; {hint}")
 
 
 _PROGRAMS = ("acp:", "a2a:")
@@ -181,6 +211,14 @@ def _cells(
     if not isinstance(grid, dict):
         raise ConfigurationError(f"{GRID} is {grid!r}; write [{GRID}] before its factors")
     grid = _with_underscores(grid)
+    number = prod(
+        len(each) for name, each in grid.items() if name != SKIP and isinstance(each, list)
+    )
+    if number > _MOST_CELLS:
+        raise ConfigurationError(
+            f"[{GRID}] has {number:,} combinations of levels, {_MOST_CELLS:,} at most; give fewer "
+            "levels, or split it into several files"
+        )
     factors = {name: _levels(name, given) for name, given in grid.items() if name != SKIP}
     if not factors:
         raise ConfigurationError(f'[{GRID}] has no factor; write {SYSTEM} = ["a.py:agent", "llm"]')

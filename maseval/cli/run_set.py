@@ -43,7 +43,7 @@ from maseval.cli.console import (
 from maseval.cli.results import consumption, estimate, finish
 from maseval.cli.run_file import BENCHMARK, FileRun, command_words
 from maseval.cli.running import prepare_run
-from maseval.cli.tau2.run import about_money, lost_to_gold, show_plan
+from maseval.cli.tau2.run import about_money, rehearsal_code, show_plan
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.storage.redaction import redact_command
 from maseval.core.words import count_of
@@ -270,7 +270,7 @@ class RunSet:
             stream, debug = chosen_stream(self.as_json), is_debugging(part.context)
             shown = {"as_json": self.as_json, "with_scores": not head, "with_next": not head}
             finish(part.result, stream, debug=debug, **shown)
-            part.code = FAILED if lost_to_gold(part.context, part.result) else 0
+            part.code = rehearsal_code(part.result, part.context.params.get("allow") or ())
         self._print_error(part)
         if part.result is None:
             return True
@@ -278,9 +278,11 @@ class RunSet:
         part.used, part.left = (summary.cost or 0.0, summary.tokens), part.result.resumable
         if self.player is not None:
             lost = self.player == "gold" and summary.overall.passed < summary.overall.verdicts
+            if part.result.checklist:  # which has the lost tasks, and what is allowed
+                lost = bool(part.code)
             # No judge takes part in a rehearsal.
             whole = summary.overall.verdicts + summary.unjudged == summary.overall.planned
-            part.code = FAILED if lost else 0 if whole else INCOMPLETE
+            part.code = (part.code or FAILED) if lost else 0 if whole else INCOMPLETE
         return not part.result.interrupted
 
     def _head(self, part: _Part, cost: float) -> Callable[[RunProgress], str] | None:

@@ -13,6 +13,7 @@ from maseval import commands
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
     counting,
+    format_score,
     here,
     inert,
     note,
@@ -37,7 +38,7 @@ from maseval.cli.options import (
 )
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringKeywords
-from maseval.core.words import between, count_of, in_percent, money, percent
+from maseval.core.words import count_of, money, percent
 from maseval.runs import RunState, default_root
 from maseval.runs.config import mark_of
 
@@ -111,18 +112,16 @@ def _state(state: RunState) -> str:
 def _score(state: RunState) -> str:
     if state.pass_1 is None:
         return ""
-    score = state.recomputed or state.pass_1
-    shown = f"{percent(score['value'])} [dim]{between(score['low'], score['high'])}[/dim]"
+    found = state.recomputed or state.pass_1
+    shown = format_score(found)
     if state.recomputed:
         shown += f", [red]recorded {percent(state.pass_1['value'])}[/red]"
     if not state.checked:
         shown += " [yellow]as recorded[/yellow]"
     if mark := mark_of(state.config or {}):
         shown += f", {mark}"
-    if "worst" not in score or "best" not in score:
-        return shown
-    verdicts = f"of {score.get('verdicts')}/{score.get('planned')} verdicts"
-    return f"{shown} {verdicts}, {in_percent(score['worst'])} to {percent(score['best'])}"
+    verdicts, planned = found.get("verdicts"), found.get("planned")
+    return shown if verdicts == planned else f"{shown}, {verdicts}/{planned} verdicts"
 
 
 def _participant(given: object) -> str:

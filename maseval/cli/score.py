@@ -1,4 +1,4 @@
-"""``maseval score``, ``explain``, ``comply`` and ``users``: verdicts judged again, and rules."""
+"""``maseval score``, ``explain`` and ``comply``: verdicts judged again, and rules."""
 
 from typing import TYPE_CHECKING, Annotated, Unpack
 
@@ -105,9 +105,7 @@ def _score_parts(score: "FileScore") -> Parts:
         yield f"  {number} not compared: {inert(reason)}"
     if score.not_replayable:
         yield f"  {score.not_replayable} cannot be replayed, and count as failures"
-    if (judge := score.found.model) is not None:
-        kept = f"{judge.remembered} known from {judge.memory.path.name}"
-        yield inert(f"  judge {judge.model_id}: {judge.asked} asked, {kept}")
+    yield from (styled(f"  {words}", "yellow") for words in score.judge_words)
     if score.verdicts or score.open:
         yield from _pass_parts(score)
         version, source = score.found.version, score.found.record.version_from
@@ -128,6 +126,12 @@ def _pass_parts(score: "FileScore") -> Parts:
             f"  pass^1 between {percent(split['worst'])} and {percent(split['best'])} over all "
             f"{split['tasks']} tasks of the split; on the {split['tasks'] - split['missing']} that "
             "are there:"
+        )
+    if score.trials_differ:
+        low, high = score.trials_differ
+        yield (
+            f"  tasks have between {low} and {high} trials with a verdict: pass^1 is the mean over "
+            "tasks, not the share of simulations that passed"
         )
     of = f"{score.verdicts} with a verdict" if score.shortfall else str(score.planned)
     yield f"  passed: {score.passes} of {of}; {score.recorded_passes} as recorded"
@@ -160,7 +164,7 @@ def explain(
 @with_examples(
     ("maseval comply last", "pass^k without breaches found, and which rules were broken"),
     ("maseval comply theirs.json", "a results file of tau2-bench, or several"),
-    ("maseval comply --rules airline", "the rules of a domain, and what they do not cover"),
+    ("maseval comply --rules airline", "the rules of a domain"),
 )
 @with_scoring_options()
 def comply(
@@ -177,8 +181,8 @@ def comply(
     """Check conversations against the rules of the policy.
 
     A pass says that the database ended right. The number without breaches found counts only passes
-    in which no rule about state or money was found broken on the way: an upper bound, as rules do
-    not find everything. A second number counts breaches of manner as well.
+    in which no rule was found broken on the way: an upper bound, as rules go by records alone and
+    do not read what was said.
     """
     if rules is not None:
         book = commands.tau2.rule_book(rules)
@@ -196,8 +200,6 @@ def _review_parts(run: "ReviewedRun") -> Parts:
     yield styled(here(run.path), "bold")
     yield from map(note, run.notes)
     yield from variant_parts(run.scores)
-    if run.user is not None:
-        yield inert(str(run.user))
     if not run.found:
         return
     if not run.rules:
@@ -224,30 +226,5 @@ def _rule_parts(book: "RuleBook") -> Parts:
         yield f"The domain {inert(book.domain)} has no rules."
         return
     for each in book.rules:
-        weight = ", manner" if each.is_manner else ""
-        yield f"{styled(each.id, 'bold')} [dim]{each.kind.value}{weight}[/dim]"
+        yield f"{styled(each.id, 'bold')} [dim]{each.kind.value}[/dim]"
         yield indent(f"{inert(each.text)} ({inert(each.place)})", 2)
-    for one in book.statements:
-        if not one.get("rules"):
-            words = f"{inert(one['statement'])}: {inert(one.get('reason') or '')}"
-            yield indent(f"  {styled(one['id'], 'dim')} {words}")
-
-
-@with_examples(
-    ("maseval users last", "faults of the simulated user, by kind"),
-    ("maseval users theirs.json mine", "several runs and results files"),
-)
-@with_scoring_options()
-def users(
-    files: Annotated[list[str], RUNS_OR_FILES],
-    as_json: AsJson = False,
-    **scoring: Unpack[ScoringKeywords],
-) -> None:
-    """Look for faults of the simulated user, in passes and failures.
-
-    Only what the record shows is found, so that a share is a lower bound. Shares are over tasks, as
-    pass^1 is.
-    """
-    with counting("checked") as count:
-        found = commands.users(files, on_progress=count, **scoring)
-    print_files(found, _review_parts, as_json)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     ("maseval view last", "the latest run, live while it is running"),
     ("maseval view theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval view /data/runs", "another folder"),
+    ("maseval view last --write", "label its conversations, to correct what a judge counted"),
     ("maseval view --host 0.0.0.0 --no-browser", "for other machines, which need the token"),
     ("maseval view --export site", "all runs as a folder of pages that needs no server"),
 )
@@ -32,6 +33,7 @@ def view(
     port: int = option(8766, "Port to listen on; 0 picks a free one.", "--port", "-p"),
     host: str = option("127.0.0.1", "Where to listen; other machines need the token it prints."),
     browser: bool = option(True, "Open the page in the browser.", "--browser/--no-browser"),
+    write: bool = flag("Label conversations of the run; else the page only reads.", "--write"),
     export: Path | None = option(
         None, "Write a folder of pages that need no server, and serve nothing."
     ),
@@ -44,7 +46,7 @@ def view(
     """
     if export is not None:
         return _write_site(export, folder)
-    server, address, root = commands.view(folder, host=host, port=port)
+    server, address, root = commands.view(folder, host=host, port=port, writes=write)
     with ended_by_signals(), suppress(KeyboardInterrupt), server:
         _say(f"Viewing {inert(str(root))} at [bold]{inert(address)}[/]; Ctrl-C ends it.")
         if browser:

@@ -9,7 +9,13 @@ from rich.table import Table
 
 from maseval import commands
 from maseval.app.results.explained import cause_in, names_of
-from maseval.app.results.recording import notes_on, origin_in_words, resume_note, warnings_on
+from maseval.app.results.recording import (
+    judging_in_words,
+    notes_on,
+    origin_in_words,
+    resume_note,
+    warnings_on,
+)
 from maseval.cli.command_line import with_examples
 from maseval.cli.console import (
     Parts,
@@ -39,12 +45,13 @@ from maseval.cli.options import (
 from maseval.cli.results import MARKS, consumption_of, error_parts, scores, variant_parts
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding, Section
 from maseval.core.outcome import Outcome, Simulation, TaskKey
-from maseval.core.scoring_options import ScoringKeywords
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of, excerpt, money
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.examined import RunFindings
     from maseval.app.results.questions import SimulationView
+    from maseval.runs.recording import Recording
     from maseval.runs.verdict_check import VerdictCheck
 
 
@@ -57,6 +64,7 @@ _LONGEST_FACT = 160
     ("maseval show theirs.json", "a results file of tau2-bench, its rewards recomputed"),
     ("maseval show runs/mine 12 3", "its trial 3"),
     ("maseval show last --failed", "what failed, and for which reason"),
+    ("maseval show last --errors", "the errors of tools, by tool and text"),
     ("maseval show last --sound", "which tasks are unsound, and which verdicts that changes"),
 )
 @with_scoring_options(
@@ -68,12 +76,17 @@ def show(
     trial: int | None = argument(None, "Which trial.", show_default="first"),
     failed: bool = flag("Only simulations that did not pass.", "--failed"),
     sound: bool = flag("List the unsound tasks, and the verdicts that change.", "--sound"),
+    errors: bool = flag("List the errors that tools answered with, by tool and text.", "--errors"),
     explain: Explain = True,
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
     """Show a run, or one of its simulations: what was said and done, and the verdict."""
     from maseval.app.results.questions import SimulationView
+
+    if errors:
+        _show_tool_errors(run, as_json=as_json, **scoring)
+        return
 
     with counting("explained") as count:
         view = commands.show(
@@ -93,6 +106,21 @@ def show(
         print_parts(_run_parts(view, sound=sound), stdout())
 
 
+def _show_tool_errors(run: str, *, as_json: bool, **scoring: Unpack[ScoringKeywords]) -> None:
+    from maseval.app.results.finding import open_recording  # help must not load it
+    from maseval.app.results.tool_errors import tool_errors
+
+    found = tool_errors(open_recording(run, ScoringOptions(**scoring)))
+    if as_json:
+        print_json({"errors": [each.to_dict() for each in found]})
+        return
+    table = Table("tool", "text", "times", "simulations", "first in")
+    for each in found:
+        counts = (str(each.times), str(each.simulations))
+        table.add_row(inert(each.tool), inert(each.text), *counts, inert(str(each.first)))
+    print_parts([table] if found else ["No tool answered with an error."], stdout())
+
+
 def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
     """Yield all about a run."""
     from maseval.runs.annotations import annotations_or_problem  # help must not load it
@@ -104,6 +132,8 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield styled(command, "dim")
     if origin := origin_in_words(config):
         yield f"Continues {inert(origin)}"
+    if earlier := config.get("failed_of"):
+        yield f"Only what failed in {inert(str(earlier))}, or had no verdict there"
     if noted.tags:
         yield f"Tags: {inert(', '.join(noted.tags))}"
     if noted.note:
@@ -111,6 +141,7 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
     yield from check_parts(check)
     yield from map(note, filter(None, (*notes_on(view.folder), unreadable)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
+    yield from map(inert, view.checklist.lines() if view.checklist else ())
     yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary)
     yield indent(styled(view.summary.method, "dim"))
@@ -118,18 +149,21 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield indent(styled(resume, "yellow"))
     if cost := consumption_of(view.summary, config):
         yield cost
+    if judging := judging_in_words(view.folder):
+        yield inert(judging)
     yield from (styled(f"damaged record, {damage}", "red") for damage in view.folder.damaged)
     yield _trials(view)
     unconfirmed = ", x verdict does not hold" if check and check.differing else ""
     yield f"+ passed, - failed, ! ended by an error, ? no verdict{unconfirmed}"
     yield from error_parts(view.lines)
     yield from _cause_parts(view.causes)
+    if view.judged_shares:
+        yield "\n[bold]Judged by a model or by people[/bold], not recomputed:"
+        yield from (indent(inert(str(each)), 2) for each in view.judged_shares)
     if any(not each.is_official for each in view.scores):
         yield "\n[bold]Additional numbers[/bold] (the official one is above):"
         yield from variant_parts(view.scores)
         yield from _errata_parts(view.findings) if sound else [_WHY]
-    if users := view.users:
-        yield indent(f"\n{inert(users)} `maseval users RUN` shows each.")
 
 
 def check_parts(check: "VerdictCheck | None") -> Parts:
@@ -164,8 +198,7 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
     names = names_of(findings)
     if cause is None:
         return names
-    how = ", by default" if cause.kind.endswith("by default") else ""
-    fact = f"{cause.parties}{how}: {excerpt(cause.text, _LONGEST_FACT)}"
+    fact = f"{cause.parties}: {excerpt(cause.text, _LONGEST_FACT)}"
     return [fact if name == cause.name else name for name in names]
 
 
@@ -237,14 +270,30 @@ def print_simulation(view: "SimulationView", console: Console) -> None:
     console.rule(f"{inert(name)}, trial {line.trial}")
     if view.title:
         console.print(styled(view.title, "bold"))
-    if query := view.task.get("query"):
+    _print_talk(view.task, view.messages, console)
+    print_verdict(view, console)
+
+
+def print_conversation(folder: "Recording", one: Simulation, console: Console) -> None:
+    """Print a conversation, and nothing that anybody thinks of it."""
+    from maseval.core.outcome import RecordedReport  # help must not load what reads reports
+    from maseval.report.conversation import conversation
+
+    report = folder.report(one)
+    console.rule(f"{inert(str(one))}")
+    _print_talk(report["task"], conversation(RecordedReport(report)), console)
+
+
+def _print_talk(
+    task: Mapping[str, Any], messages: Sequence[Mapping[str, Any]], console: Console
+) -> None:
+    if query := task.get("query"):
         words = shorten_line(str(query), 400)
         console.print(f"{styled(f'User instructions: {words}', 'dim')}\n")
-    for message in view.messages:
+    for message in messages:
         for aside in message.get("aside") or ():
             print_parts(_message_parts(aside, margin=4), console)
         print_parts(_message_parts(message), console)
-    print_verdict(view, console)
 
 
 def print_verdict(view: "SimulationView", console: Console) -> None:

@@ -4,6 +4,8 @@ from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
+from maseval.app.judging.label import begin_labelling as begin_labelling
+from maseval.app.judging.plan_labels import plan_labels as plan_labels
 from maseval.app.results.explained import Review as Review
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.questions import comply as comply
@@ -12,7 +14,6 @@ from maseval.app.results.questions import export as export
 from maseval.app.results.questions import export_formats as export_formats
 from maseval.app.results.questions import score as score
 from maseval.app.results.questions import show as show
-from maseval.app.results.questions import users as users
 from maseval.app.results.recording import runs as runs
 from maseval.app.results.recording import tag as tag
 from maseval.app.results.report import report as report
@@ -22,6 +23,7 @@ from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
 from maseval.app.sharing.sync import sync as sync
+from maseval.commands import judge as judge
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
 from maseval.core.finding import Finding as Finding

@@ -41,6 +41,13 @@ FORMER_MODULES = {
 }
 
 
+ABSENT = {
+    *(f"maseval.benchmark.{name}" for name in ("gaia2", "converse", "multiagentbench", "mmlu")),
+    "maseval.interface.environments",
+}
+"""Packages of MASEval that are not here: importing one says where it is."""
+
+
 class _FormerModules:
     """Lets a former path import the module that is its home.
 
@@ -54,6 +61,11 @@ class _FormerModules:
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if name in ABSENT:
+            raise ModuleNotFoundError(  # without its name, which Python would take for its own find
+                f"{name} of MASEval is not here. Install MASEval in an environment of its own to "
+                "use it; docs/migrating.md lists all that is different"
+            )
         if name not in FORMER_MODULES:
             return None
         is_package = FORMER_MODULES[name] is None
@@ -66,8 +78,30 @@ class _FormerModules:
             sys.modules[module.__name__] = import_module(home)
 
 
+_CLOCK = {"get_now": "maseval.compat.names:get_now", "get_today": "maseval.compat.names:get_today"}
+_PAYMENT = {"OrderPaymentType": "maseval.compat.names:OrderPaymentType"}
+_DOMAIN_CLASSES = ("DOMAIN_DB_CLASSES", "DOMAIN_TOOLKIT_CLASSES", "DOMAIN_USER_TOOLKIT_CLASSES")
+
 FORMER_NAMES = {
+    "maseval.core.messages": {
+        "ContentType": "maseval.compat.names:ContentType",
+        "RoleType": "maseval.compat.names:RoleType",
+    },
+    "maseval.benchmark.macs": {"SCOREABLE_STATUSES": "maseval.benchmark.macs.metrics:SCORED"},
+    "maseval.benchmark.macs.evaluator": {
+        "MACSEvaluator.DEFAULT_TEMPLATES_DIR": "maseval.compat.names:DEFAULT_TEMPLATES_DIR",
+    },
+    "maseval.benchmark.tau2": {
+        "Tau2ReferenceAgent": "maseval.benchmark.tau2.agent:DefaultTau2Agent",
+        "Tau2TaskLoader": "maseval.compat.names:Tau2TaskLoader",
+    },
+    "maseval.benchmark.tau2.agent": {"Tau2ReferenceAgent": "DefaultTau2Agent"},
+    "maseval.benchmark.tau2.data_loader": {"Tau2TaskLoader": "maseval.compat.names:Tau2TaskLoader"},
+    "maseval.benchmark.tau2.domains": {
+        "VALID_DOMAINS": "maseval.benchmark.tau2.data_loader:VALID_DOMAINS",
+    },
     "maseval.benchmark.tau2.domains.airline.models": {
+        "CabinClass": "Cabin",
         "FlightBase": "Flight DirectFlight ReservedFlight",
         "FlightDateStatus": "FlightDate",
         "FlightDateStatusAvailable": "AvailableFlight",
@@ -76,11 +110,66 @@ FORMER_NAMES = {
         "FlightDateStatusFlying": "FlyingFlight",
         "FlightDateStatusLanded": "LandedFlight",
         "FlightDateStatusOnTime": "OnTimeFlight",
+        "FlightType": "TripType",
+        "MembershipLevel": "Membership",
         "ReservationFlight": "ReservedFlight",
     },
-    "maseval.benchmark.tau2.domains.telecom.models": {"UserSurroundings": "Surroundings"},
+    "maseval.benchmark.tau2.domains.retail": _PAYMENT,
+    "maseval.benchmark.tau2.domains.retail.models": {
+        "OrderFullfilment": "OrderFulfillment",
+        **_PAYMENT,
+    },
+    "maseval.benchmark.tau2.domains.telecom": _CLOCK,
+    "maseval.benchmark.tau2.domains.telecom.models": {"UserSurroundings": "Surroundings", **_CLOCK},
+    "maseval.benchmark.tau2.domains.telecom.tools": _CLOCK,
+    "maseval.benchmark.tau2.environment": {
+        name: f"maseval.compat.names:{name}" for name in _DOMAIN_CLASSES
+    },
+    "maseval.benchmark.tau2.user": {
+        "Tau2User.GUIDELINES_DIR": "maseval.compat.names:GUIDELINES_DIR"
+    },
 }
-"""What a module is asked for by a former name: a class, or the union of several."""
+"""What a module, or a class in it, is asked for by a former name.
+
+It is a name of that module, or the union of several; a name elsewhere, after its module and a
+colon, is looked up when it is asked for.
+"""
+
+
+class _Elsewhere:
+    """An attribute of a class whose value is looked up in another module."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def __get__(self, instance: object, owner: type) -> object:
+        return _look_up(self._home)
+
+
+def _look_up(home: str) -> object:
+    module, _, name = home.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _add(names: dict[str, str], module: ModuleType) -> None:
+    elsewhere = {name: home for name, home in names.items() if ":" in home}
+    for former in names.keys() - elsewhere.keys():
+        setattr(module, former, reduce(or_, map(vars(module).get, names[former].split())))
+    inherited = vars(module).get("__getattr__")
+
+    def look_up(name: str) -> object:
+        if name in elsewhere:
+            return _look_up(elsewhere[name])
+        if inherited is not None:
+            return inherited(name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+
+    for former, home in elsewhere.items():
+        owner, _, name = former.rpartition(".")
+        if owner:
+            setattr(vars(module)[owner], name, _Elsewhere(home))
+        else:
+            vars(module)["__getattr__"] = look_up
 
 
 class _FormerNames:
@@ -98,8 +187,7 @@ class _FormerNames:
 
         def exec_module(module: ModuleType) -> None:
             load(module)
-            for former, names in FORMER_NAMES[name].items():
-                setattr(module, former, reduce(or_, map(vars(module).get, names.split())))
+            _add(FORMER_NAMES[name], module)
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec

@@ -18,7 +18,7 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -96,17 +96,24 @@ class AnswerCache:
         """Keep an answer, unless one is kept already."""
         if self.get(entry) is None:
             with suppress(OSError):  # a full disk costs the next run a request, this one nothing
-                self.store(entry, asdict(response), secrets)
+                self.store(entry, _kept_part(response), secrets)
 
     def hash_of(self, entry: str, response: ChatResponse) -> str | None:
         """Return the hash of an answer to the request of an entry; None if JSON cannot hold it."""
         try:
-            return _hash([entry, asdict(response)])
+            return _hash([entry, _kept_part(response)])
         except (TypeError, ValueError, RecursionError):
             return None
 
     def _path(self, entry: str) -> Path:
         return self.folder / entry[:2] / f"{entry}.json"
+
+
+def _kept_part(response: ChatResponse) -> dict[str, Any]:
+    """Return what is kept of an answer: the object that was read from its text is not."""
+    kept = asdict(replace(response, parsed=None))
+    del kept["parsed"]
+    return kept
 
 
 def _hash(value: object) -> str:

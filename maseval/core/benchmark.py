@@ -5,7 +5,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from maseval.core.agent import AgentAdapter
@@ -39,6 +39,9 @@ from maseval.core.task.queues import (
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import CostCalculator, Usage
 from maseval.core.user import User
+
+if TYPE_CHECKING:  # few benchmarks have a judge
+    from maseval.core.judge_record import Judgement, JudgeRecord
 
 
 class Benchmark(ABC):
@@ -84,6 +87,11 @@ class Benchmark(ABC):
         _at_least_one("n_task_repeats", n_task_repeats)
         _at_least_one("max_invocations", max_invocations)
         _at_least_one("num_workers", num_workers)
+        if type(self).clear_registry is not Benchmark.clear_registry:
+            raise ConfigurationError(
+                f"{type(self).__name__} overrides clear_registry, which no run calls: each "
+                "repetition has components of its own. Use on_task_repeat_end of a callback"
+            )
         if seed is not None and seed_generator is not None:
             text = "Cannot provide both seed and seed_generator; a generator brings its own seed"
             raise ConfigurationError(text)
@@ -107,6 +115,8 @@ class Benchmark(ABC):
         )
         self._count_anew()
         self._models = ModelSettings()
+        self.judge_record: JudgeRecord | None = None
+        """Keeps what judges answer; a run into a folder has one there."""
         self._has_run = False
         self._stopping = False
         self._conversations = Conversations()
@@ -289,7 +299,7 @@ class Benchmark(ABC):
         return RunSetting(
             benchmark=self,
             run_id=uuid4().hex,
-            seeds=self._seed_generator,
+            seeds=self.seed_generator,
             # Results of chosen tasks say so.
             config=config if subset is None else {**config, SUBSET: subset.to_dict()},
             totals=self._totals,
@@ -312,6 +322,8 @@ class Benchmark(ABC):
         twin._default_tasks, twin._default_agent_data = None, {}
         twin.tasks, twin.reports = SequentialTaskQueue([]), []
         twin.__dict__.pop("benchmark_level_config", None)
+        if self.judge_record is not None:
+            twin.judge_record = self.judge_record.for_worker()
         return twin
 
     def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]:
@@ -357,6 +369,11 @@ class Benchmark(ABC):
     def use_cache(self, cache: AnswerCache) -> None:
         """Let registered models take answers to equal requests from ``cache``."""
         self._models = self._models._replace(cache=cache)
+
+    def keep_judgement(self, judgement: "Judgement") -> None:
+        """Record what a judge answered in a worker process."""
+        if self.judge_record is not None:
+            self.judge_record.add(judgement)
 
     def register(self, category: str, name: str, component: ComponentT) -> ComponentT:
         """Report a component's traces, configuration and usage with the current repetition.

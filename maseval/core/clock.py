@@ -1,12 +1,13 @@
 """The time left for the current repetition, and who works in it, for code that knows neither."""
 
 import logging
+import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Self
+from typing import Any, Self
 
 from maseval.core.exceptions import TaskTimeoutError
 
@@ -39,11 +40,16 @@ class Clock:
         """Returns True if the run is stopping."""
         self.collected_traces: dict[str, object] = {}
         self.acting = Acting()
+        self.judgements: Any = None
+        """The ``JudgeRecord`` of the run, for whoever judges this repetition."""
+        self.judged: Mapping[str, Any] | None = None
+        """The simulation, as a judgement names it."""
         self.abandoned = False
         """True if the repetition was abandoned: its result will not be used."""
         self.is_over = False
         """True once the repetition has ended, whichever way."""
         self._start = time.monotonic()
+        self._process = os.getpid()
         self._releases: list[Callable[[], object]] = []
         self._ending = threading.Lock()
 
@@ -81,6 +87,11 @@ class Clock:
             timeout=self.deadline or 0.0,
             partial_traces=self.collected_traces,
         )
+
+    def end_if_copy(self) -> None:
+        """End this process if an agent forked it: a copy must not go on as the run."""
+        if os.getpid() != self._process:
+            os._exit(0)
 
     def set_collected_traces(self, traces: dict[str, object]) -> None:
         """Set traces to include in the report if the deadline passes."""
@@ -155,5 +166,7 @@ def acting_as(name: str | None) -> Iterator[None]:
     try:
         yield
     finally:
+        if clock is not None:
+            clock.end_if_copy()
         _acting.reset(token)
         latest.name = before

@@ -1,6 +1,7 @@
 """Every way a run can fail; each is also the built-in error that it amounts to."""
 
-from collections.abc import Collection, Mapping
+import errno
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar
 
 
@@ -132,6 +133,21 @@ class UnreadableAnswerError(MASEvalError, ValueError):
     """A model's answer has no readable message."""
 
 
+class InvalidAnswerError(MASEvalError, ValueError):
+    """A model's answer is not of the form that was asked for; ``reply`` is its text."""
+
+    reply: str = ""
+
+
+class UndecidedError(MASEvalError, ValueError):
+    """A judge did not decide: there is no verdict, and it is nobody's failure.
+
+    ``unanswered`` says that its model did not answer at all.
+    """
+
+    unanswered = False
+
+
 class NoRepetitionError(MASEvalError, RuntimeError):
     """Components were registered or collected outside a repetition."""
 
@@ -158,6 +174,33 @@ class WorkerDiedError(MASEvalError, RuntimeError):
 
 class OutputExistsError(MASEvalError, FileExistsError):
     """The result file already exists."""
+
+
+_EXHAUSTED = frozenset({errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
+_NO_THREAD = "can't start new thread"
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and its causes, newest first."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield link
+        if isinstance(link, BaseExceptionGroup):
+            for member in link.exceptions:
+                yield from causes(member)
+        link = link.__cause__ or link.__context__
+
+
+def is_machine_failure(error: BaseException) -> bool:
+    """Return True if memory, disk, files or threads of this machine ran out."""
+    return any(
+        isinstance(each, MemoryError)
+        or (isinstance(each, OSError) and each.errno in _EXHAUSTED)
+        or (isinstance(each, RuntimeError) and str(each) == _NO_THREAD)
+        for each in causes(error)
+    )
 
 
 JSON_TYPES: Mapping[str, type | tuple[type, ...]] = {
@@ -203,10 +246,12 @@ def validate_no_extra_arguments(
     kwargs: Mapping[str, object], allowed: Collection[str], component: str | None = None
 ) -> None:
     """Check that every argument is one that is allowed."""
+    extra = [name for name in kwargs if name not in allowed]
+    known = f"use only: {', '.join(allowed)}" if allowed else "send no arguments"
     _refuse(
         "Unexpected argument(s)",
-        {"unexpected": [name for name in kwargs if name not in allowed], "allowed": list(allowed)},
-        suggestion=f"Use only: {', '.join(allowed)}" if allowed else "Send no arguments",
+        {"unexpected": extra, "allowed": list(allowed)},
+        suggestion=f"Leave out {', '.join(extra)}; {known}",
         component=component,
     )
 

@@ -6,9 +6,10 @@ finding is not converted any more: it is kept as ``to_dict`` writes it, and prin
 shown on pages from its fields.
 
 A finding is *proven* if it is recomputed, so that anyone can repeat it: by replaying calls, or by
-comparing states. It is *likely* if a rule says so whose rate was measured on conversations that
-the rule was not tuned on. It is *undecided* if the record does not decide; what it would weigh is
-given all the same, so that a number can say what it would be if every such case were one.
+comparing states, or by following a value from where it was read to where it is used. It is *judged*
+if a language model says so, ``by`` which one and how often that was right when measured. It is
+*undecided* if the record does not decide; what it would weigh is given all the same, so that a
+number can say what it would be if every such case were one.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,9 +18,9 @@ from typing import Any, Literal, NamedTuple
 
 from maseval.core.words import excerpt
 
-Grade = Literal["proven", "likely", "undecided"]
+Grade = Literal["proven", "judged", "undecided"]
 
-Source = Literal["policy", "cause", "user", "erratum", "audit", "record"]
+Source = Literal["policy", "cause", "user", "erratum", "audit", "record", "judge"]
 """The part that found it: ``cause`` says who failed, ``record`` is about what was written down."""
 
 Who = Literal["agent", "user", "task", "infrastructure", "unclear"]
@@ -29,9 +30,6 @@ Weight = Literal["state", "manner", "remark"]
 """``state``: state and money, which counts. ``manner``: how it came about, where nothing wrong was
 written, charged or told. ``remark``: a matter of form, or what changes nothing, as a call that the
 tool refused or a breach that the reference solution demands."""
-
-NOT_READ = "not read"
-"""The kind of the finding that nobody could look for faults of the simulated user."""
 
 LEFT_OUT, SOUND_PASS, SOUND_FAIL = "left out", "sound: passed", "sound: failed"
 """The kinds of an erratum's finding: its task does not count, or counts by another verdict."""
@@ -54,12 +52,13 @@ class Finding:
     kind: str
     rule: str
     text: str
-    grade: Grade = "likely"
+    grade: Grade = "proven"
     message: int | None = None
     call: str | None = None
     evidence: tuple[str, ...] = ()
     weight: Weight = "state"
     also: Who | None = None
+    by: str | None = None
 
     @property
     def counts(self) -> bool:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Required, TypedDict, cast, overload
+from typing import Any, Required, TypedDict, cast, overload
 from uuid import uuid4
 
 from maseval.core.storage import strict_json
@@ -148,7 +148,11 @@ def chat_usage(
 
 @dataclass
 class ChatResponse:
-    """A model's response: text, tool calls, or both; ``reasoning`` is what it thought before."""
+    """A model's response: text, tool calls, or both.
+
+    ``reasoning`` is what the model thought before; ``parsed`` is the text as an object of the
+    ``response_model`` that was asked for.
+    """
 
     content: str | None = None
     tool_calls: list[ToolCall] | None = None
@@ -157,6 +161,7 @@ class ChatResponse:
     model: str | None = None
     stop_reason: str | None = None
     reasoning: Reasoning | None = None
+    parsed: Any = None
 
     def to_message(self) -> Message:
         """Return the response as the next message of the conversation."""

@@ -6,19 +6,31 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE, TOKENS_FROM_CACHE, AnswerCache
 from maseval.core.answers import MOST_CALLS, check_answer, size_of
 from maseval.core.call_policy import CallAttempt, CallPolicy, default_policy
 from maseval.core.clock import acting_agent
 from maseval.core.event_loop import in_thread
-from maseval.core.exceptions import HookResultError, UnreadableAnswerError
+from maseval.core.exceptions import HookResultError, InvalidAnswerError, UnreadableAnswerError
 from maseval.core.messages import ChatResponse, Message, MessageForm, MessageHistory, openai_form
-from maseval.core.provider_errors import AnswerTooLargeError, MalformedResponseError, ProviderError
+from maseval.core.provider_errors import (
+    AnswerTooLargeError,
+    MalformedRequestError,
+    MalformedResponseError,
+    ProviderError,
+)
 from maseval.core.providers import Providers, check_base_url
 from maseval.core.reasoning import ReasoningMemory, ReasoningPolicy, reasoning_of
-from maseval.core.storage.redaction import redact, redact_text
+from maseval.core.storage.redaction import (
+    Secrets,
+    cut_known_secrets,
+    environment_secrets,
+    redact,
+    redact_text,
+)
+from maseval.core.structured import AnswerForm, answer_form
 from maseval.core.tracing import (
     ConfigurableMixin,
     JsonObject,
@@ -28,6 +40,9 @@ from maseval.core.tracing import (
     now,
 )
 from maseval.core.usage import CostCalculator, TokenUsage, UsageTrackableMixin
+
+if TYPE_CHECKING:  # for those who ask for structured answers
+    from pydantic import BaseModel
 
 Params: TypeAlias = Mapping[str, object]
 
@@ -68,6 +83,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self.reasoning_policy = self.default_reasoning_policy
         """The rule for the earlier thoughts that the model is sent again."""
         self._thoughts = ReasoningMemory()
+        self._refuses_formats = False
         self._cache: AnswerCache | None = None
         self._asked: Counter[str] = Counter()
         self._usage_records: list[TokenUsage] = []
@@ -93,21 +109,62 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
     ) -> ChatResponse:
         """Ask the model once; messages, tools and tool choice are in OpenAI's form."""
 
+    def _answer_format(self, form: AnswerForm[Any], params: Params) -> Params | None:
+        """Return the parameters by which the provider itself holds an answer to a form.
+
+        ``params`` are those of the request. None if it cannot: then the model is asked in words.
+        """
+        return None
+
     def chat(
         self,
         messages: Sequence[Message],
         generation_params: Params | None = None,
         tools: Sequence[JsonObject] | None = None,
         tool_choice: str | dict[str, object] | None = None,
+        *,
+        response_model: "type[BaseModel] | None" = None,
         **kwargs: object,
     ) -> ChatResponse:
         """Send the conversation and return the model's answer.
 
         A failure that may pass is met with another attempt, as the policy says. Each attempt is
         logged; what the last one raised is passed on.
+
+        With ``response_model``, a pydantic model, an answer without tool calls is an object of it,
+        in ``parsed``. One that cannot be read as such raises an ``InvalidAnswerError``, which has
+        its text. A server that refuses the parameter is asked in words from then on.
         """
         if isinstance(messages, MessageHistory):
             messages = [_strip_history_keys(message) for message in messages]
+        request: JsonObject = {"tools": tools, "tool_choice": tool_choice, **kwargs}
+        if response_model is None:
+            return self._chat_once(messages, generation_params, **request)
+        form, params = answer_form(response_model), generation_params or {}
+        own = None if self._refuses_formats else self._answer_format(form, params)
+        if own is not None:
+            try:
+                response = self._chat_once(messages, {**params, **own}, **request)
+            except MalformedRequestError:
+                self._refuses_formats = True  # many servers have no such parameter
+                own = None
+        if own is None:
+            response = self._chat_once(form.ask_in_words(messages), params, **request)
+        if response.tool_calls:
+            return response
+        try:
+            return replace(response, parsed=form.read(response.content or ""))
+        except InvalidAnswerError as error:
+            raise form.error(response, error, self.model_id) from None
+
+    def _chat_once(
+        self,
+        messages: Sequence[Message],
+        generation_params: Params | None = None,
+        tools: Sequence[JsonObject] | None = None,
+        tool_choice: str | dict[str, object] | None = None,
+        **kwargs: Any,
+    ) -> ChatResponse:
         params, options = redact(generation_params or {}), redact(kwargs)
         asked: JsonObject = {
             "message_count": len(messages),
@@ -164,6 +221,12 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         self._account_for(response, from_cache=kept is not None)
         self._thoughts.note(response)
         return response
+
+    def without_secrets(self, text: str) -> str:
+        """Return a text without keys and passwords, ready to be written."""
+        known = {str(value): "a key" for value in self._secrets() if value}
+        known |= environment_secrets()
+        return cut_known_secrets(Secrets(known).removed_from_text(text))
 
     def _secrets(self) -> Sequence[object]:
         """Values that must not appear in any message, or be kept."""
@@ -222,11 +285,20 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         return self.chat([message], generation_params, **kwargs).content or ""
 
     def gather_usage(self) -> TokenUsage:
-        if not self._usage_records:
+        return self.usage_since(0)
+
+    def usage_since(self, count: int) -> TokenUsage:
+        """Return the usage after the first ``count`` records; ``usage_count`` is that of all."""
+        records = self._usage_records[count:]
+        if not records:
             return TokenUsage()
         # Copied, because the collector labels the sum, and the sum of one record is that record.
-        first, *others = self._usage_records
+        first, *others = records
         return replace(sum(others, start=first))
+
+    @property
+    def usage_count(self) -> int:
+        return len(self._usage_records)
 
     def gather_traces(self) -> JsonObject:
         durations = [entry["duration_seconds"] for entry in self.logs]

@@ -31,7 +31,7 @@ from maseval.core.recorded import (
 from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
 from maseval.core.task import Task
 from maseval.core.usage import usage_records
-from maseval.core.words import count_of, text, text_or_none
+from maseval.core.words import count_of, money, text, text_or_none
 
 OutcomeKind = Literal["pass", "fail", "error", "unjudged"]
 """``error``: it did not run to its end. ``unjudged``: no evaluator says whether it passed."""
@@ -109,6 +109,9 @@ class Outcome(NamedTuple):
     error: str | None = None
     code: str | None = None
     """The state of one's own code under which it ran, if there is such code."""
+    user_cost: float | None = None
+    judge_cost: float | None = None
+    """The parts of ``cost`` that the user and the judge had."""
 
     @property
     def key(self) -> TaskKey:
@@ -149,6 +152,27 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
     """Add up the costs that are known; None if some are not, and the others are nothing."""
     every = [amount(cost) for cost in costs]
     return sum(cost or 0.0 for cost in every) or (None if None in every else 0.0)
+
+
+def costs_by_role(lines: Iterable[Outcome]) -> dict[str, float]:
+    """Return the cost of agent, user and judge; nothing if only one of them cost anything.
+
+    The agent's part is all that is neither the user's nor the judge's.
+    """
+    every = list(lines)
+    user, judge = (
+        total_cost(getattr(line, name) for line in every) or 0.0
+        for name in ("user_cost", "judge_cost")
+    )
+    agent = max(0.0, (total_cost(line.cost for line in every) or 0.0) - user - judge)
+    costs = {"agent": agent, "user": user, "judge": judge}
+    found = {role: cost for role, cost in costs.items() if cost}
+    return found if len(found) > 1 else {}
+
+
+def costs_in_words(costs: Mapping[str, float]) -> str | None:
+    """Format costs by role: ``agent $2.00, judge $0.50``; None if there are none."""
+    return ", ".join(f"{role} {money(cost)}" for role, cost in costs.items()) or None
 
 
 def words_on_cache(trials: Iterable[Outcome]) -> str | None:
@@ -247,6 +271,16 @@ class ComponentUsage(NamedTuple):
     @property
     def tokens(self) -> float:
         return (self.input_tokens or 0) + (self.output_tokens or 0)
+
+    @property
+    def role(self) -> str:
+        """``agent``, ``user``, ``judge`` or another: by its name, as benchmarks name models."""
+        category, _, name = self.component.partition(":")
+        words = name.split("_") if category == "models" else [category.removesuffix("s")]
+        return "judge" if _JUDGES.intersection(words) else words[0]
+
+
+_JUDGES = frozenset({"judge", "evaluator"})
 
 
 class RecordedAttempt(Recorded):
@@ -416,6 +450,10 @@ class RecordedReport(RecordedAttempt):
             for each in used
         )
 
+    def cost_of_role(self, role: str) -> float | None:
+        """Return the cost of agent, user or judge, as far as it is known."""
+        return self.cost_of(each for each in self.usage if each.role == role)
+
     @property
     def _is_priced(self) -> bool:
         """True if the price of every model is recorded."""
@@ -445,6 +483,8 @@ class RecordedReport(RecordedAttempt):
             tokens=self.tokens,
             error=None if self.error.message is None else str(self.error),
             code=self.code,
+            user_cost=self.cost_of_role("user"),
+            judge_cost=self.cost_of_role("judge"),
         )
 
     def _count(self, unit: str) -> int:

@@ -28,8 +28,10 @@ from maseval.core.exceptions import (
     AgentError,
     EnvironmentError,
     TaskTimeoutError,
+    UndecidedError,
     UserError,
     WorkerDiedError,
+    is_machine_failure,
 )
 from maseval.core.provider_errors import (
     OTHERS_THAN_THE_AGENT,
@@ -56,10 +58,14 @@ class TaskExecutionStatus(Enum):
     QUOTA_EXHAUSTED = "quota_exhausted"
     PROVIDER_ERROR = "provider_error"
     """Any other failure of a model's provider."""
+    MACHINE_ERROR = "machine_error"
+    """Memory, disk, files or threads of the machine ran out."""
     WORKER_DIED = "worker_died"
     """The process in which it took place died, again and again."""
     UNKNOWN_EXECUTION_ERROR = "unknown_execution_error"
     EVALUATION_FAILED = "evaluation_failed"
+    JUDGE_UNDECIDED = "judge_undecided"
+    """The judge's answers could not be used; it did answer."""
     SETUP_FAILED = "setup_failed"
     TASK_EXECUTION_FAILED = "task_execution_failed"
     """Never produced. As a filter it matches every failure during execution."""
@@ -72,10 +78,15 @@ class TaskExecutionStatus(Enum):
         return frozenset({self.value})
 
 
+UNEVALUATED = frozenset(
+    {TaskExecutionStatus.EVALUATION_FAILED.value, TaskExecutionStatus.JUDGE_UNDECIDED.value}
+)
+"""The conversation is whole: resuming a run evaluates it again, and plays none anew."""
+
 _EXECUTION_FAILURES = frozenset(status.value for status in TaskExecutionStatus) - {
     TaskExecutionStatus.SUCCESS.value,
     TaskExecutionStatus.SETUP_FAILED.value,
-    TaskExecutionStatus.EVALUATION_FAILED.value,
+    *UNEVALUATED,
     TaskExecutionStatus.TASK_EXECUTION_FAILED.value,
 }
 
@@ -87,16 +98,13 @@ AGENT_FAILURES = frozenset(
 RERUN_STATUSES = frozenset(status.value for status in TaskExecutionStatus) - {
     *AGENT_FAILURES,
     TaskExecutionStatus.SUCCESS.value,
-    TaskExecutionStatus.EVALUATION_FAILED.value,
+    *UNEVALUATED,
     TaskExecutionStatus.TASK_EXECUTION_FAILED.value,
 }
 """Not the agent's doing: such a repetition has no verdict, and resuming a run makes it again."""
 
-NO_VERDICT_STATUSES = RERUN_STATUSES | {TaskExecutionStatus.EVALUATION_FAILED.value}
-"""Nobody knows whether such a repetition passed, and resuming a run finds out.
-
-A failed evaluation needs no new conversation for that: the recorded one is evaluated again.
-"""
+NO_VERDICT_STATUSES = RERUN_STATUSES | UNEVALUATED
+"""Nobody knows whether such a repetition passed, and resuming a run finds out."""
 
 # Worth another attempt within a run. A worker that died and a time-out have rules of their own.
 RETRYABLE_STATUSES = frozenset(
@@ -162,8 +170,12 @@ def failure_status(exception: BaseException, stage: RepetitionStage) -> TaskExec
     match stage, exception:
         case "setup", _:
             return TaskExecutionStatus.SETUP_FAILED
+        case "evaluation", UndecidedError(unanswered=False):
+            return TaskExecutionStatus.JUDGE_UNDECIDED
         case "evaluation", _:
             return TaskExecutionStatus.EVALUATION_FAILED
+        case "execution", _ if is_machine_failure(exception):
+            return TaskExecutionStatus.MACHINE_ERROR
         case "execution", AgentError():
             return TaskExecutionStatus.AGENT_ERROR
         case "execution", EnvironmentError():

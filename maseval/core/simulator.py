@@ -5,7 +5,6 @@ response that cannot be parsed, or a failed call, is retried at once.
 """
 
 import json
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import Enum
@@ -26,7 +25,7 @@ from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError, model_of
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.tracing import JsonObject, TraceableMixin, call_counts, now
-from maseval.core.words import count_of
+from maseval.core.words import count_of, fill_template
 
 Parsed = TypeVar("Parsed")
 
@@ -322,12 +321,12 @@ def _packaged_template(name: str) -> str:
 
 
 def _fill(template: str | None, **values: object) -> str:
-    """Return the template with its ``{{names}}`` replaced in one pass: values are not expanded."""
+    """Return the template with its ``{{names}}`` replaced; what is no text is written as JSON."""
     texts = {
         name: value if isinstance(value, str) else json.dumps(value, indent=2, default=str)
         for name, value in values.items()
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: texts.get(hole[1], hole[0]), template or "")
+    return fill_template(template or "", texts)
 
 
 def _json_object(output: str) -> JsonObject:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from maseval.core.storage.redaction import redact_text
+from maseval.core.storage.redaction import is_secret, redact_text
 from maseval.core.tracing import JsonObject, now
 
 _GIT_SECONDS = 5.0
@@ -26,7 +26,6 @@ _PROVIDER_NAMES = ("OPENAI", "ANTHROPIC", "GOOGLE", "GEMINI", "HUGGINGFACE", "HF
 _TOOL_NAMES = ("WANDB", "LANGFUSE", "CUDA", "PYTORCH", "TF_")
 _PYTHON_NAMES = ("PATH", "PYTHONPATH", "VIRTUAL_ENV", "CONDA")
 _TELLING_NAMES = _PROVIDER_NAMES + _TOOL_NAMES + _PYTHON_NAMES
-_SECRET_NAMES = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL", "AUTH")
 _NAME = re.compile(r"^Name:[ \t]*(\S+)", re.MULTILINE)
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
 
@@ -188,6 +187,5 @@ def get_environment_variables(include_patterns: Iterable[str] | None = None) -> 
     return {
         name: redact_text(value)
         for name, value in sorted(os.environ.items())
-        if any(pattern in name.upper() for pattern in patterns)
-        and not any(word in name.upper() for word in _SECRET_NAMES)
+        if any(pattern in name.upper() for pattern in patterns) and not is_secret(name, value)
     }

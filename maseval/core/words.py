@@ -9,11 +9,13 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from maseval.core.storage import strict_json
 
 SMALLEST_P = 0.001
+_HOLE = re.compile(r"\{\{(\w+)\}\}")
 
 
 def round_half_up(number: float, digits: int) -> float:
@@ -37,6 +39,18 @@ def percent(share: float, digits: int = 1) -> str:
 def between(low: float, high: float, digits: int = 1) -> str:
     """Format the ends of an interval of shares: ``[57.9, 64.8]``."""
     return f"[{in_percent(low, digits)}, {in_percent(high, digits)}]"
+
+
+def score_parts(score: Mapping[str, Any]) -> list[str]:
+    """Return a score as every command shows it: the number, and what stands beside it.
+
+    Where verdicts are missing, what there is may have been chosen: the number is then the range of
+    what it can still become.
+    """
+    value, span = percent(score["value"]), between(score["low"], score["high"])
+    if score.get("worst") is None or score.get("best") is None:
+        return [value, span]
+    return [f"{in_percent(score['worst'])} to {percent(score['best'])}", f"so far {value}", span]
 
 
 def in_points(difference: float, digits: int = 1) -> str:
@@ -142,7 +156,23 @@ def excerpt(text: object, length: int = _EXCERPT) -> str:
     return line if len(line) <= length else f"{line[:length]} …"
 
 
+def value_or_type(thing: object) -> str:
+    """Return a plain value as it is, and the type of anything else.
+
+    What a name leads to may hold anything, such as all environment variables.
+    """
+    kind = type(thing)
+    if thing is None or kind in (bool, int, float, str):
+        return excerpt(repr(thing))
+    return f"an object of the type {kind.__qualname__}"
+
+
 def as_file_name(text: str) -> str:
     """Return a name without what a file system or a shell could take for something else."""
     kept = "".join(char if char.isascii() and char.isalnum() else "-" for char in text)
     return kept.strip("-")[:60] or "model"
+
+
+def fill_template(template: str, values: Mapping[str, str]) -> str:
+    """Return the template with its ``{{names}}`` replaced in one pass: values are not expanded."""
+    return _HOLE.sub(lambda hole: values.get(hole[1], hole[0]), template)

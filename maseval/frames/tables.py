@@ -194,7 +194,6 @@ def simulation_rows(report: RecordedReport, source: FrameSource) -> Rows:
         check for verdict in shown_verdicts(report, messages) for check in verdict.get("checks", ())
     ]
     calls = [call for message in messages for call in message.get("calls", ())]
-    sides = {side: [each for each in report.usage if _side(each) == side] for side in _SIDES}
     breakdowns = (
         each.raw.get("reward_breakdown") or each.reward_info.get("reward_breakdown")
         for each in report.evaluations
@@ -225,7 +224,7 @@ def simulation_rows(report: RecordedReport, source: FrameSource) -> Rows:
         "agent_model": report.models_of("agent"),
         "user_model": report.models_of("user"),
         "cost": report.cost,
-        **{f"{side}_cost": report.cost_of(parts) for side, parts in sides.items()},
+        **{f"{role}_cost": report.cost_of_role(role) for role in ("agent", "user", "judge")},
         "input_tokens": _sum(report.usage, "input_tokens"),
         "cached_tokens": _sum(report.usage, "cached_input_tokens"),
         "output_tokens": _sum(report.usage, "output_tokens"),
@@ -233,15 +232,6 @@ def simulation_rows(report: RecordedReport, source: FrameSource) -> Rows:
         "query": report.query or None,
         "final_answer": report.final_answer,
     }
-
-
-_SIDES = ("agent", "user")
-
-
-def _side(used: ComponentUsage) -> str | None:
-    category, _, name = used.component.partition(":")
-    named = name.partition("_")[0] if category == "models" else category.removesuffix("s")
-    return text_or_none(named)
 
 
 def _sum(used: list[ComponentUsage], key: str) -> float | None:

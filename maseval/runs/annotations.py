@@ -20,7 +20,7 @@ from maseval.runs.lock import FolderLock
 
 ANNOTATIONS = "annotations.json"
 MAX_TAG = 60
-_ATTEMPTS = 50  # to lock it
+_ATTEMPTS = 400  # to lock it, for whoever waits while others write
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def change_annotations(
 ) -> Annotations:
     """Replace the tags and the note by what ``change`` makes of the present ones."""
     path = annotations_path(run)
-    with _locked(path):
+    with locked(path):
         before = read_annotations(run)
         after = change(before)
         if after != before:
@@ -114,7 +114,7 @@ def change_note(run: str | os.PathLike[str], text: str | None) -> Annotations:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Lock a file that will be replaced, so that its lock is a file of its own."""
     try:
         held = FolderLock(path.with_name(f".{path.name}.lock"), _ATTEMPTS)

@@ -28,7 +28,9 @@ CODE = "code"
 _NAMES = frozenset({"tasks", "domains", "data", CODE})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
 UNTIL, STOPPED, CELL = "until", "stopped", "cell"
-_NOTES = frozenset({"prices", "own_prices", "command", "cache", CELL, STOPPED})
+JUDGED_BY = "judged_by"
+"""The judge of a run where it is another than the benchmark's own: part of the number's name."""
+_NOTES = frozenset({"prices", "own_prices", "command", "cache", CELL, STOPPED, JUDGED_BY})
 
 
 def task_ids(tasks: Iterable[Task]) -> dict[str, list[str]]:
@@ -59,8 +61,8 @@ def subset_of(config: Mapping[str, object]) -> ChosenSubset | None:
 
 def mark_of(config: Mapping[str, object]) -> str | None:
     """Return what lists of runs say beside a number that is no score of a run of a fixed size."""
-    marks = [str(each) for each in (subset_of(config), stopped_of(config)) if each is not None]
-    return ", ".join(marks) or None
+    marks = (subset_of(config), stopped_of(config), config.get(JUDGED_BY))
+    return ", ".join(str(each) for each in marks if each) or None
 
 
 def cell_of(config: Mapping[str, object]) -> dict[str, str]:

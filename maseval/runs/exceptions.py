@@ -54,8 +54,16 @@ def writing(folder: Path, failure: str) -> Iterator[None]:
     except OSError as error:
         cause = os.strerror(error.errno) if error.errno else str(error)
         way_out = _WAYS_OUT.get(error.errno or 0, "fix the cause")
-        raise RunWriteError(
-            f"{folder} {failure}: {cause}. The results written so far are intact; "
-            f"{way_out}, then start the run again to resume it",
-            errno=error.errno,
-        ) from error
+        if _has_results(folder):
+            rest = f"The results written so far are intact; {way_out}, then start the run again to "
+            rest += "resume it"
+        else:
+            rest = f"Nothing was written yet; {way_out}, then start the run again"
+        raise RunWriteError(f"{folder} {failure}: {cause}. {rest}", errno=error.errno) from error
+
+
+def _has_results(folder: Path) -> bool:
+    try:
+        return (folder / "log.jsonl").stat().st_size > 0
+    except OSError:
+        return False

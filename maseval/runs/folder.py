@@ -15,9 +15,16 @@ from pathlib import Path
 
 from maseval.core.outcome import Score, Simulation
 from maseval.core.recorded import mapping
-from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, Report, TaskExecutionStatus
+from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, UNEVALUATED, Report
 from maseval.core.storage import strict_json
-from maseval.core.storage.records import RecordWriter, drop_rescued, mend, rescued_files, seal_json
+from maseval.core.storage.records import (
+    RecordWriter,
+    drop_rescued,
+    mend,
+    rescued_files,
+    seal_json,
+    seal_problem,
+)
 from maseval.core.storage.redaction import Secrets, redact
 from maseval.core.tracing import now
 from maseval.runs.config import RunConfig, cell_of
@@ -64,6 +71,7 @@ class RunFolder(LoggedRun):
         self._extended = self.config.sha256 != self._stored.config.sha256
         self._secrets = Secrets.of({})
         self._replaced: set[str] = set()
+        self._added: dict[Simulation, None] = {}
         self._lock: FolderLock | None = None
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
@@ -171,9 +179,8 @@ class RunFolder(LoggedRun):
 
     def unevaluated(self) -> list[Simulation]:
         """Return the planned simulations whose evaluation failed, to be made again by itself."""
-        failed = TaskExecutionStatus.EVALUATION_FAILED.value
         recorded = self.recorded
-        return [one for one in self.planned if recorded.get(one) == failed]
+        return [one for one in self.planned if recorded.get(one) in UNEVALUATED]
 
     def append(self, report: Report) -> None:
         """``append_all`` for one report."""
@@ -188,6 +195,25 @@ class RunFolder(LoggedRun):
         lines = self._append_json(writer, *map(self._report_line, reports))
         for report, line in zip(reports, lines, strict=True):
             self.contents.place(Simulation.of(report), line, report["status"])
+            self._added[Simulation.of(report)] = None
+
+    def check_written(self) -> None:
+        """Raise unless the log holds what was recorded; of many reports some are looked at.
+
+        What an agent changes in its process, such as Python's own ``json``, writes as well.
+        """
+        added = list(self._added)
+        with writing(self.path, "cannot be read back"), self.log.open("rb") as log:
+            for simulation in {*added[:: max(1, len(added) // _LOOKED_AT)], *added[-1:]}:
+                place = self.contents.places[simulation]
+                log.seek(place.offset)
+                line = log.readline()
+                if seal_problem(line) or not _is_report(line, simulation, place.status):
+                    raise RunWriteError(
+                        f"{self.log} does not hold the report on {simulation} as it was made; "
+                        "does an agent, a tool or an evaluator change json, files or the log? "
+                        "Run it with --engine processes, or behind MCP or HTTP"
+                    )
 
     def adopt(self, path: Path) -> tuple[list[Simulation], bool]:
         """Add reports that were rescued, unless the simulation has a later one here.
@@ -259,6 +285,10 @@ class RunFolder(LoggedRun):
         """Set the score of all sessions together and what they used, for the lists of runs."""
         totals = {"cost": cost, "tokens": tokens, "verdicts": verdicts, "pass_1": pass_1}
         self._totals = {key: value for key, value in totals.items() if value is not None}
+
+    def note_executed(self, files: Mapping[str, str]) -> None:
+        """Name files of code, with their hashes, that the configuration does not have."""
+        self._totals["executed"] = dict(files)
 
     def close(self) -> None:
         """End the session and release the lock; may be called twice."""
@@ -353,3 +383,17 @@ class RunFolder(LoggedRun):
             "config": self.config.values if self._extended else None,
             **self._totals,
         }
+
+
+_LOOKED_AT = 20
+
+
+def _is_report(line: bytes, simulation: Simulation, status: str) -> bool:
+    """Return True if a line has the report, as text and to whoever parses it."""
+    if b'"kind": "report"' not in line or f'"status": "{status}"'.encode() not in line:
+        return False
+    try:
+        record = strict_json.loads_object(line)
+        return simulation_of(record) == simulation and record["status"] == status
+    except (ValueError, LookupError, TypeError):
+        return False

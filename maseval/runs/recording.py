@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from maseval.core.outcome import Simulation, TaskKey
-from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.report import UNEVALUATED, Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import rescued_files
 from maseval.core.words import excerpt
@@ -99,8 +99,8 @@ def is_waiting(record: Mapping[str, Any], run: Recording) -> bool:
     recorded = run.report(simulation)
     begun, before = str(record.get("started_at") or ""), str(recorded.get("started_at") or "")
     # A conversation that was evaluated again keeps the time at which it began.
-    failed = TaskExecutionStatus.EVALUATION_FAILED.value
-    judged = begun == before and recorded["status"] == failed != record["status"]
+    open_before, still = (each["status"] in UNEVALUATED for each in (recorded, record))
+    judged = begun == before and open_before and not still
     return judged or begun > before
 
 

@@ -150,11 +150,18 @@ class VerdictCheck:
         return f"{self._say_what_differs()}; {conclusion}" if self.differing else self.obstacle
 
     def _say_what_differs(self) -> str:
-        first, found = next(iter(self.differing.items()))
-        return (
-            f"{len(self.differing)} of {len(self._checked)} recorded verdicts do not hold when "
-            f"they are recomputed (the first: {first}: {found.text})"
-        )
+        lost = [one for one in self.differing if self._checked[one].passed is None]
+        false = [one for one in self.differing if one not in lost]
+        parts = [
+            f"{len(ones)} of {len(self._checked)} {what} (the first: {ones[0]}: "
+            f"{self.differing[ones[0]].text})"
+            for ones, what in (
+                (false, "recorded verdicts do not hold when they are recomputed"),
+                (lost, "simulations are recorded without the verdict that they come to"),
+            )
+            if ones
+        ]
+        return "; ".join(parts)
 
     def to_dict(self) -> dict[str, object]:
         differing = [

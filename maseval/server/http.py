@@ -25,15 +25,18 @@ from maseval.server.completion import (
     RequestBody,
     completion,
     encode,
+    parse_object,
     parse_request,
     read_body,
     stream_events,
 )
+from maseval.server.responses import KeptResponses, response_events
 
 _log = logging.getLogger(__name__)
 
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0", "::"})
 CHAT = "/chat/completions"
+RESPONSES = "/responses"
 
 Answer = Callable[[RequestBody, Mapping[str, str]], Completion]
 """A function that answers a request, given its body and headers; it may raise a ``Refusal``."""
@@ -115,11 +118,18 @@ class _ChatHandler(BaseHTTPRequestHandler):
 
     def _answer(self, request: RequestBody) -> None:
         try:
-            answer = self.server.answer(request, dict(self.headers.items()))
-            options = request.get("stream_options")
-            with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
             streams = bool(request.get("stream"))
-            events = list(stream_events(answer, with_usage=with_usage)) if streams else []
+            kept = self.server.responses
+            if kept is not None and self._path.endswith(RESPONSES):
+                chat = kept.to_chat(request)
+                answer = self.server.answer(chat, dict(self.headers.items()))
+                answer = kept.to_response(chat, answer, request)
+                events = list(response_events(answer)) if streams else []
+            else:
+                answer = self.server.answer(request, dict(self.headers.items()))
+                options = request.get("stream_options")
+                with_usage = isinstance(options, dict) and bool(options.get("include_usage"))
+                events = list(stream_events(answer, with_usage=with_usage)) if streams else []
             content = b"" if streams else encode(answer)
         except Refusal as refusal:
             self._refuse(refusal)
@@ -150,14 +160,16 @@ class _ChatHandler(BaseHTTPRequestHandler):
             # The rest of the request would be taken for the next one.
             self.close_connection = True
             raise
-        if not self._path.endswith(CHAT):
+        has_responses = self.server.responses is not None and self._path.endswith(RESPONSES)
+        if not has_responses and not self._path.endswith(CHAT):
+            self.server.note_unserved(self._path, dict(self.headers.items()))
             raise _no_such_path(self._path)
         origin = self.headers.get("Origin")
         if origin is not None and urlsplit(origin).hostname not in LOCAL_NAMES:
             raise Refusal(
                 f"web pages from {origin} may not use this server", status=403, code="forbidden"
             )
-        return parse_request(body)
+        return parse_object(body) if has_responses else parse_request(body)
 
     def _stream(self, events: Iterable[bytes]) -> None:
         self.send_response(HTTPStatus.OK)
@@ -215,6 +227,11 @@ class ChatServer(QuietHTTPServer):
 
     patience: float = 0.0
     """The seconds that ``close`` waits for answers in progress before it drops them."""
+    responses: KeptResponses | None = None
+    """Translates the Responses API, where it is served as well."""
+
+    def note_unserved(self, path: str, headers: Mapping[str, str]) -> None:
+        """Note a request to a path that is not served."""
 
     def __init__(
         self,
@@ -298,13 +315,24 @@ _OF_THE_PROTOCOL = frozenset(
 
 
 class ModelServer(ChatServer):
-    """Serves model adapters under their names; with scripted ones any framework runs for free."""
+    """Serves model adapters under their names; with scripted ones any framework runs for free.
+
+    It speaks the Responses API as well. A client whose key is the name of a model reaches that one,
+    whichever it names. ``on_unserved`` is called for every other path, with the model of the key.
+    """
+
+    on_unserved: Callable[[str, ModelAdapter | None], object] | None = None
 
     def __init__(self, *models: ModelAdapter, host: str = LOCAL, port: int = 0) -> None:
         super().__init__(self._ask, lambda: list(self._served), host=host, port=port)
+        self.responses = KeptResponses()
         self._served: dict[str, ModelAdapter] = {}
         for model in models:
             self.add(model)
+
+    def note_unserved(self, path: str, headers: Mapping[str, str]) -> None:
+        if self.on_unserved is not None:
+            self.on_unserved(path, self._served.get(_key_of(headers)))
 
     def add(self, model: ModelAdapter, name: str | None = None) -> str:
         """Serve ``model`` under ``name``, by default its id; return the name."""
@@ -320,7 +348,7 @@ class ModelServer(ChatServer):
 
     def _ask(self, request: RequestBody, headers: Mapping[str, str]) -> Completion:
         name = str(request.get("model"))
-        model = self._served.get(name)
+        model = self._served.get(_key_of(headers)) or self._served.get(name)
         if model is None:
             raise Refusal(
                 f"no model is served as {name!r}; available: {', '.join(self._served) or 'none'}",
@@ -328,6 +356,12 @@ class ModelServer(ChatServer):
                 code="model_not_found",
             )
         return _answer_of(model, request)
+
+
+def _key_of(headers: Mapping[str, str]) -> str:
+    sent = {name.lower(): value for name, value in headers.items()}
+    key = sent.get("authorization") or sent.get("x-api-key") or sent.get("api-key") or ""
+    return key.removeprefix("Bearer ")
 
 
 def _answer_of(model: ModelAdapter, request: RequestBody) -> Completion:

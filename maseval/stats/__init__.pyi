@@ -6,6 +6,14 @@ from maseval.stats.comparison import Pair as Pair
 from maseval.stats.comparison import compare as compare
 from maseval.stats.comparison import compare_all as compare_all
 from maseval.stats.comparison import holm as holm
+from maseval.stats.corrected import Agreement as Agreement
+from maseval.stats.corrected import CorrectedShare as CorrectedShare
+from maseval.stats.corrected import LabelForecast as LabelForecast
+from maseval.stats.corrected import Stratum as Stratum
+from maseval.stats.corrected import agreement as agreement
+from maseval.stats.corrected import corrected_share as corrected_share
+from maseval.stats.corrected import forecast_labels as forecast_labels
+from maseval.stats.corrected import share_labels as share_labels
 from maseval.stats.effects import Contrast as Contrast
 from maseval.stats.effects import Effects as Effects
 from maseval.stats.effects import Factor as Factor

@@ -12,8 +12,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import variance
+from typing import cast
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Score
 from maseval.core.words import count_of, in_percent, money, percent
 from maseval.stats.intervals import LEVEL, two_sided_z, weighted_interval
 from maseval.stats.planning import (
@@ -25,8 +27,9 @@ from maseval.stats.planning import (
     too_few_tasks,
 )
 from maseval.stats.result import Result
+from maseval.stats.summary import estimate
 from maseval.stats.trial_noise import trial_noise
-from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks
+from maseval.stats.trials import Trials, fewest_trials
 
 # How far the rates of a benchmark's tasks scatter, where no run says so; public results of tau2
 # have 19 points in telecom, 22 in retail and 34 in airline.
@@ -39,6 +42,9 @@ _ASSUMPTION = (
 
 _MOST_ROWS = 8
 
+LEAST_POINTS = 1e-6
+"""The least difference or precision to plan for; no number of trials shows a smaller one."""
+
 
 @dataclass(frozen=True)
 class TaskSet(Result):
@@ -49,6 +55,7 @@ class TaskSet(Result):
     those that a finished baseline has of each task, None if it is to be run, too. ``cost`` and
     ``seconds`` are those of one simulation. Of two levels of a grid's factor, a trial of a task is
     one in each of so many ``cells`` of a level: on average, as not every task is in all of them.
+    ``score`` is the rate with its range; None if the rate is stated.
     """
 
     tasks: int
@@ -61,6 +68,7 @@ class TaskSet(Result):
     seconds: float | None = None
     notes: tuple[str, ...] = ()
     cells: float = 1.0
+    score: Score | None = None
 
     def in_cells(self, cells: float) -> "TaskSet":
         """Return the tasks for levels that are compared in so many cells, whose luck evens out."""
@@ -82,10 +90,16 @@ class TaskSet(Result):
         return reach(LEVEL, None if differing is None else self.tasks)
 
     def half_width(self, trials: float) -> float:
-        return two_sided_z(LEVEL) * math.sqrt(self.luck / trials / self.tasks)
+        # No interval of a share is wider than from 0 to 1.
+        return min(0.5, two_sided_z(LEVEL) * math.sqrt(self.luck / trials / self.tasks))
 
-    def half_width_like(self, trials: float, tasks: int | None = None) -> float:
-        """Return the half-width for tasks of two kinds that scatter as these are known to."""
+    def half_width_like(self, trials: float, tasks: int | None = None) -> float | None:
+        """Return the half-width for tasks of two kinds that scatter as these are known to.
+
+        None for one task, which says nothing of others.
+        """
+        if (tasks or self.tasks) < 2:
+            return None
         rate, number = self.rate, tasks or self.tasks
         spread = self.between + self.luck / trials
         out = math.sqrt(min(1.0, spread / (rate * (1 - rate)))) if 0 < rate < 1 else 0.0
@@ -113,8 +127,9 @@ class TaskSet(Result):
     def on_difference(self, difference: float) -> list[str]:
         """Return what it takes to show it, for both claims."""
         wanted = f"a difference of {in_percent(difference)} points"
-        if difference > 1 - self.rate:
-            gain = f"at a rate of {percent(self.rate)} no system can be that much better"
+        least = min(self.score.get("worst", 1.0), self.score["low"]) if self.score else self.rate
+        if difference > 1 - least:
+            gain = f"at a rate of {percent(least)} no system can be that much better"
             return [f"{wanted}: {gain}"]
         if few := too_few_tasks(self.tasks, LEVEL):
             return [f"{wanted}: {few}"]
@@ -162,18 +177,19 @@ class TaskSet(Result):
         here = math.ceil(self.luck / self.tasks * (two_sided_z(LEVEL) / precision) ** 2)
         answers = [f"{wanted}, on these tasks: {self._precise(here)}"]
         like = f"{wanted}, on tasks like these"
-        trials = smallest_above(0, MOST_TRIALS, lambda n: self.half_width_like(n) <= precision)
+
+        def is_reached(trials: float, tasks: int | None = None) -> bool:
+            width = self.half_width_like(trials, tasks)
+            return width is not None and width <= precision
+
+        trials = smallest_above(0, MOST_TRIALS, is_reached)
         if trials is not None:
             return [*answers, f"{like}: {self._precise(trials)}"]
-        tasks = smallest_above(
-            self.tasks, MOST_TASKS, lambda n: self.half_width_like(math.inf, n) <= precision
-        )
-        least = in_percent(self.half_width_like(math.inf))
+        tasks = smallest_above(self.tasks, MOST_TASKS, lambda n: is_reached(math.inf, n))
+        least = self.half_width_like(math.inf)
+        left = "" if least is None else f": even unlimited trials leave \u00b1{in_percent(least)}"
         many = f"at least {count_of(tasks, 'task')}" if tasks else f"more than {MOST_TASKS:,} tasks"
-        why = (
-            f"not reachable with {count_of(self.tasks, 'task')}: even unlimited trials leave "
-            f"\u00b1{least}; it takes {many}"
-        )
+        why = f"not reachable with {count_of(self.tasks, 'task')}{left}; it takes {many}"
         return [*answers, f"{like}: {why}"]
 
     def _precise(self, trials: int) -> str:
@@ -186,11 +202,9 @@ class TaskSet(Result):
 
 def stated_tasks(tasks: int, rate: float) -> TaskSet:
     """Describe tasks of which only the pass rate is known."""
-    if tasks < 1:
-        raise ConfigurationError(f"tasks is {tasks}; give at least 1")
-    if not 0 < rate < 1:
-        text = f"rate is {rate} ({percent(rate)}); give one between 0 and 1 (100%)"
-        raise ConfigurationError(text)
+    if not 1 <= tasks <= MOST_TASKS:
+        raise ConfigurationError(f"tasks is {tasks}; give 1 to {MOST_TASKS:,}")
+    _check_share("rate", rate)
     whole = rate * (1 - rate)
     between = _usual_spread(whole)
     return TaskSet(tasks, rate, whole - between, between, notes=(_ASSUMPTION,))
@@ -205,8 +219,10 @@ def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
     counted = [each for each in pilot if each.total]
     if not counted:
         raise ConfigurationError("no task of the pilot has a verdict; give a run that has some")
-    rate, noise = mean_over_tasks(counted, 1), trial_noise(counted, 1)
-    trials = fewest_trials(counted)
+    score, noise = cast("Score", estimate(counted).in_brief()), trial_noise(counted, 1)
+    rate = score["value"]
+    # As long as a task has no verdict, this is no finished baseline.
+    trials = fewest_trials(pilot) or None
     whole = rate * (1 - rate)
     if noise is None or len(counted) < 2:
         between = _usual_spread(whole)
@@ -217,7 +233,7 @@ def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
         between = max(0.0, variance([each.passed / each.total for each in counted]) - noise)
     # Where all trials agree there may still be luck: as much as one more failure would show.
     luck = luck or 1 / (sum(each.total for each in counted) + 2)
-    return TaskSet(len(counted), rate, luck, between, trials=trials, notes=notes)
+    return TaskSet(len(pilot), rate, luck, between, trials=trials, notes=notes, score=score)
 
 
 @dataclass(frozen=True)
@@ -248,6 +264,12 @@ class Forecast(Result):
     notes: list[str] = field(default_factory=list)
 
 
+def _check_share(name: str, value: float, least: float = 0.0) -> None:
+    if not least < value < 1:  # nor is a value that is no number
+        text = f"{name} is {value:g}; give a share above {least:g} and below 1, such as 0.05"
+        raise ConfigurationError(f"{text} (on the command line 5)")
+
+
 def forecast(
     about: TaskSet,
     *,
@@ -260,9 +282,8 @@ def forecast(
     is five points. Each gets an answer for both claims: what it takes, or that these tasks cannot.
     """
     for name, value in (("difference", difference), ("precision", precision)):
-        if value is not None and not 0 < value < 1:
-            text = f"{name} is {value} ({in_percent(value)} points); give one between 0 and 1 (100)"
-            raise ConfigurationError(text)
+        if value is not None:
+            _check_share(name, value, LEAST_POINTS)
     rows = [about.row(trials) for trials in range(1, _MOST_ROWS + 1)]
     answers = []
     if difference is not None:

@@ -14,7 +14,7 @@ from math import floor, log10
 from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.words import in_points, percent
+from maseval.core.words import in_points, percent, score_parts
 from maseval.stats.comparison import Comparison
 from maseval.stats.effects import Effects
 from maseval.stats.intervals import TOO_FEW, Interval
@@ -76,8 +76,9 @@ def pass_plot(runs: Mapping[str, Summary]) -> Drawing:
 
 
 def _format_estimate(estimate: Estimate) -> str:
+    number, *so_far, _ = score_parts(estimate.in_brief())
     span = f"{percent(estimate.low)} to {percent(estimate.high)}"
-    return f"{percent(estimate.value or 0.0)} ({span})"
+    return f"{number} ({', '.join([*so_far, span])})"
 
 
 def difference_plot(comparison: Comparison) -> Drawing:

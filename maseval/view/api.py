@@ -20,6 +20,7 @@ from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
 from maseval.runs.config_file import CONFIG, LOG
+from maseval.view.labels import LABEL, label_state
 from maseval.view.library import Answer, Library
 from maseval.view.query import Query, required_parts
 from maseval.view.rows import live_of
@@ -35,6 +36,7 @@ def answers() -> dict[str, Answer]:
         "/api/run/results": _results,
         "/api/run/packet": _packet,
         "/api/run/live": _live,
+        LABEL: label_state,
         **comparisons(),
         **searches(),
     }

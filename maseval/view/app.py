@@ -29,6 +29,7 @@ from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
 from maseval.report.index import Entry, row_of
 from maseval.view.api import answers
+from maseval.view.labels import LABEL, label_endpoint
 from maseval.view.library import Answer, Library
 from maseval.view.query import NothingThereError, ViewError
 from maseval.view.rows import RunRow, live_of
@@ -149,6 +150,7 @@ def create_app(
     *,
     token: str | None = None,
     hosts: Collection[str] | None = LOCAL_NAMES,
+    writes: bool = False,
 ) -> Starlette:
     """The viewer of all runs below ``root``.
 
@@ -156,16 +158,18 @@ def create_app(
         root: The folder that is viewed; nothing outside of it can be reached.
         token: What a browser must bring along; None where only this machine can connect.
         hosts: The names that a request may call the server by; None for any.
+        writes: Take labels from its own page; else nothing can be changed.
     """
 
     app = Starlette(
         routes=[
             *(Route(path, _endpoint(answer)) for path, answer in answers().items()),
             Route("/api/events", _events),
+            Route(LABEL, label_endpoint, methods=["POST"]),
             *page_routes(),
         ],
         middleware=[
-            Middleware(Guard, hosts=hosts, token=token),
+            Middleware(Guard, hosts=hosts, token=token, writes=writes),
             # Twice the time for a tenth less is not worth it on one machine.
             Middleware(GZipMiddleware, minimum_size=_SMALL, compresslevel=4),
         ],
@@ -189,7 +193,7 @@ def _http_error_response(request: Request, error: Exception) -> Response:
 
 _NAME = re.compile(r"(view/)?[a-z_]+\.(js|css)")
 _TYPES = {"js": "text/javascript", "css": "text/css"}
-_SHELLS = ("/", "/run/{name:path}", "/compare", "/search")
+_SHELLS = ("/", "/run/{name:path}", "/label/{name:path}", "/compare", "/search")
 _HEAD = """<link rel="stylesheet" href="/assets/page.css">
 <link rel="stylesheet" href="/assets/view/view.css">
 <script type="module" src="/assets/view/view.js"></script>"""

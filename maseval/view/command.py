@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from maseval.app.results.finding import UnknownRunError, run_path
+from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
 from maseval.runs import default_root
 from maseval.runs.config_file import is_run_folder
@@ -33,6 +34,7 @@ def view(
     *,
     host: str = LOCAL,
     port: int = DEFAULT_PORT,
+    writes: bool = False,
 ) -> Viewer:
     """Serve the runs below a folder; of a run or a results file, those beside it too.
 
@@ -40,6 +42,7 @@ def view(
         folder: A folder of runs, or a run or results file to begin with; by default ``runs``.
         host: Where to listen. Other machines need the token in the address.
         port: The port; 0 is any that is free.
+        writes: Open the page on which people label conversations; needs a run or results file.
     """
     _check_libraries()
     from maseval.view.app import create_app
@@ -47,8 +50,14 @@ def view(
     from maseval.view.serving import ViewServer
 
     root, first = _begin(folder)
+    if writes:
+        if first == "/":
+            raise ConfigurationError(
+                "labels are about one run; name it: `maseval view RUN --write`"
+            )
+        first = first.replace("/run/", "/label/", 1)
     token = None if _is_local(host) else secrets.token_urlsafe(24)
-    app = create_app(root, token=token, hosts=LOCAL_NAMES if token is None else None)
+    app = create_app(root, token=token, hosts=LOCAL_NAMES if token is None else None, writes=writes)
     server = ViewServer(app, host=host, port=port, token=token)
     return Viewer(server, server.address(first), root)
 

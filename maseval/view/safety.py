@@ -2,7 +2,8 @@
 
 A page on this machine can be reached by every page that its reader has open elsewhere. So the name
 of the host must be ours (a foreign name may be pointed at this machine), nothing is shared with
-other origins, and nothing can be changed.
+other origins, and nothing can be changed. A viewer that was started to be written to takes labels,
+from its own page only.
 """
 
 import hmac
@@ -18,6 +19,7 @@ LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 _COOKIE = "maseval_view"
 _READING = frozenset({"GET", "HEAD"})
+_WRITABLE = frozenset({"/api/label"})
 _HEADERS = {
     "content-security-policy": "; ".join(
         (
@@ -49,6 +51,7 @@ class Guard:
         app: What answers.
         hosts: The names that a request may call us by; None for any, where a token protects.
         token: What a browser must bring along, first as ``?token=`` and then as a cookie.
+        writes: Take what our own page sends to be kept.
     """
 
     def __init__(
@@ -57,8 +60,10 @@ class Guard:
         *,
         hosts: Collection[str] | None = LOCAL_NAMES,
         token: str | None = None,
+        writes: bool = False,
     ) -> None:
         self._app, self._hosts, self._token = app, hosts, token
+        self._writes = writes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -84,9 +89,13 @@ class Guard:
         names = headers.getlist("host")
         if len(names) != 1 or not self._is_ours(names[0]):
             return _refuse(421, "this server answers under its own name only")
-        if scope["method"] not in _READING:
+        if scope["method"] in _READING:
+            return _foreign_reading(headers)
+        if scope["method"] != "POST" or scope["path"] not in _WRITABLE:
             return _refuse(405, "the viewer only reads")
-        return _foreign_reading(headers)
+        if not self._writes:
+            return _refuse(405, "the viewer only reads; `maseval view RUN --write` takes labels")
+        return _foreign_writing(headers, names[0])
 
     def _is_ours(self, host: str) -> bool:
         name, colon, port = host.rpartition(":")
@@ -120,6 +129,16 @@ def _foreign_reading(headers: Headers) -> Response | None:
     if site in ("none", "same-origin") or headers.get("sec-fetch-mode") == "navigate":
         return None
     return _refuse(403, "other sites may not read this")
+
+
+def _foreign_writing(headers: Headers, host: str) -> Response | None:
+    """A browser names the origin of whatever it sends; no form can send JSON."""
+    origin = headers.get("origin", "").rpartition("://")[2]
+    if origin != host or headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        return _refuse(403, "only this viewer's own page may write")
+    if headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        return _refuse(415, "send JSON")
+    return None
 
 
 def _cookie(headers: Headers) -> str:

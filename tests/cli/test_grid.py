@@ -322,6 +322,11 @@ def test_the_grid_of_the_page_prints_what_the_page_shows() -> None:
     ("lines", "words"),
     [
         ([], "[grid] has no factor"),
+        (
+            [f"{name} = {[*range(400)]}" for name in ("seed", "trials", "num_tasks")],
+            "[grid] has 64,000,000 combinations of levels, 1,000 at most",
+        ),
+        ([f"seed = {[*range(100_000)]}"], "[grid] has 100,000 combinations of levels"),
         (["agnt_model = ['a']"], "g.toml, run a: Usage: maseval tau2 run"),
         (["system = []"], "the factor 'system' of [grid] is []; give a list of levels"),
         (["system = 'gold'"], "the factor 'system' of [grid] is 'gold'; give a list"),
@@ -349,6 +354,7 @@ def test_the_grid_of_the_page_prints_what_the_page_shows() -> None:
 def test_a_grid_that_is_wrong_is_refused_before_anything_runs(lines: list[str], words: str) -> None:
     found = maseval("run", grid(*lines))
 
+    assert maseval("run", grid(*lines), "--dry-run").stderr == found.stderr
     assert found.exit_code == 2 and words in " ".join(found.stderr.split()), found.stderr
     assert not Path("runs").exists()
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.runs import RunFolder
 from tests.cli.commandline import last_json, maseval
 
@@ -53,6 +54,31 @@ def test_a_run_is_kept_resumed_compared_and_looked_at_like_any_other(tmp_path):
     assert "CC BY 4.0" in (tmp_path / "a" / "report.html").read_text()
     assert "travel" in maseval("runs", ".").stdout
     assert "maseval macs run -d travel -o a" in maseval("show", "a").stdout
+
+
+def test_a_judge_that_cannot_be_read_is_asked_again_and_no_conversation_is_played_again():
+    others = models()[:-2]
+
+    def judged(*replies):
+        judge = ("--judge-model", scripted("judge", *replies))
+        return maseval("macs", "run", "-d", "travel", "-o", "a", "-n", 1, *others, *judge)
+
+    first = judged("no JSON", "nor this")
+    (before,) = RunFolder.read("a").reports()
+    second = judged(rows("TRUE"))
+    (after,) = RunFolder.read("a").reports()
+
+    assert first.exit_code != 0 and before["status"] == "judge_undecided"
+    assert second.exit_code == 0 and after["status"] == "success"
+    assert after["traces"] == before["traces"] and after["eval"][0]["passed"] is True
+    lines = JudgeRecord(record_path("a")).lines()
+    assert [(line.question, line.attempt, line.answer is not None) for line in lines] == [
+        (f"assertions: {side}", *attempt)
+        for side in ("user", "system")
+        for attempt in ((1, False), (2, False), (1, True))
+    ]
+    assert "Judged by" in maseval("show", "a").stdout
+    assert "openai/gpt-4o" in maseval("show", "a").stdout  # another judge than the original's
 
 
 def test_one_simulation_is_shown_with_every_agent_and_every_assertion():

@@ -181,6 +181,7 @@ REHEARSED = """\
                     arguments = json.loads(call["function"]["arguments"].replace("L-", "l-"))
                     done = brief.tools[call["function"]["name"]](**arguments)
                     messages.append({"role": "tool", "tool_call_id": call["id"], "content": done})
+            messages.append({"role": "assistant", "content": reply.content})
             return reply.content
 
         return answer
@@ -195,37 +196,42 @@ def rehearsed(tmp_path, function, *options):
 
 
 def test_a_rehearsal_counts_what_reached_the_model(tmp_path):
-    ran = rehearsed(tmp_path, "whole")
+    ran = rehearsed(tmp_path, "whole", "--junit", "rehearsal.xml")
 
-    (note,) = last_json(ran.stdout)["notes"]
-    assert ran.exit_code == 0
+    result = last_json(ran.stdout)
+    seen, counted = result["notes"]
+    assert ran.exit_code == 0, ran.stdout
     asked = sum(
         len(report["traces"]["models"]["agent_model"]["logs"])
-        for report in RunFolder.read(last_json(ran.stdout)["folder"]).reports()
+        for report in RunFolder.read(result["folder"]).reports()
     )
-    assert asked > 2 and note == f"The rehearsal model was asked {asked} times in 2 simulations."
-    assert note in plain(ran.stderr)
+    assert asked > 2 and counted.startswith(f"{asked} requests in 2 simulations")
+    assert "nothing was paid" in counted and result["cost"] == 0
+    assert result["rehearsal"]["items"]["policy"]["cases"] == asked
+    assert f"policy seen whole and once in {asked} of {asked} requests" in plain(ran.stderr)
+    assert 'failures="0"' in (tmp_path / "rehearsal.xml").read_text()
+    assert seen in plain(maseval("show", result["folder"]).stdout)
 
 
 def test_an_agent_that_never_asked_the_rehearsal_model_is_told_so(tmp_path):
     ran = rehearsed(tmp_path, "deaf")
 
-    (note,) = last_json(ran.stdout)["notes"]
-    assert note.startswith("The agent never asked the rehearsal model in 2 simulations")
+    note = last_json(ran.stdout)["notes"][0]
+    assert note.startswith("Missed (asked): the rehearsal model was asked in 0 of 2 simulations")
     assert ran.exit_code == 1
     assert "brief.model.base_url" in note and note in plain(ran.stderr)
 
 
-def test_a_loss_in_a_rehearsal_of_gold_is_told_and_a_failure_unless_it_is_allowed(tmp_path):
+def test_what_a_rehearsal_missed_is_told_and_a_failure_unless_it_is_allowed(tmp_path):
     options = ("--output", tmp_path / "runs" / "lost")
     ran = rehearsed(tmp_path, "mangling", *options)
 
-    asked, lost = last_json(ran.stdout)["notes"]
-    assert "was asked" in asked and lost.startswith(
-        "With gold every task should pass; your agent lost 1 of 2"
-    )
+    notes = " ".join(last_json(ran.stdout)["notes"])
+    assert "Missed (tasks): tasks passed 1 of 2" in notes and "Missed (calls): " in notes
     assert "refused renew_loan(l-5001)" in plain(maseval("show", options[1], "--failed").stdout)
+    assert "Missed (tasks)" in maseval("show", options[1]).stdout
     resumed = rehearsed(tmp_path, "mangling", *options)
-    allowed = rehearsed(tmp_path, "mangling", *options, "--allow-losses")
-    assert [each.exit_code for each in (ran, resumed, allowed)] == [1, 1, 0]
+    allowed = rehearsed(tmp_path, "mangling", *options, "--allow", "tasks", "--allow", "calls")
+    assert [each.exit_code for each in (ran, resumed, allowed)] == [1, 1, 0], allowed.stderr
+    assert rehearsed(tmp_path, "mangling", *options, "--allow", "everything").exit_code == 2
     assert last_json(resumed.stdout)["ran"] == 0

@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import termios
+import time
 
 import pytest
 
@@ -229,6 +230,53 @@ def test_a_signal_to_end_finishes_what_runs_and_says_how_to_resume(name, times, 
     assert told["stopped"] == f"interrupted by {name}"
     assert told["overall"]["failed"] == 0 and 2 <= told["overall"]["done"] < 12
     assert "repeat the command with --output r to resume" in ended.stderr
+
+
+ENDLESS_AGENT = """\
+import pathlib, threading, time
+
+pathlib.Path("starts").mkdir(exist_ok=True)
+
+def wait():
+    while True:
+        time.sleep(1)
+
+def agent(brief):
+    def answer(query):
+        threading.Thread(target=wait).start()  # which keeps a process from ending, too
+        (pathlib.Path("starts") / str(time.time())).touch()
+        while True:
+            try:
+                wait()
+            except BaseException:
+                pass
+
+    return answer
+"""
+
+
+@pytest.mark.parametrize(
+    ("times", "engine"),
+    [
+        (1, ["-j", "1"]),
+        (1, ["-j", "2", "--engine", "processes", "--processes", "1"]),
+        (2, ["-j", "2"]),
+    ],
+)
+def test_a_run_whose_agent_never_answers_is_ended_by_sigterm(engine, times, tmp_path):
+    (tmp_path / "my_agent.py").write_text(ENDLESS_AGENT)
+    agent = ["--agent", "my_agent.py:agent", "--user", "scripted", "--output", "r"]
+    process = started(*LIBRARY, *agent, *engine, folder=tmp_path)
+    wait_until(lambda: any(tmp_path.glob("starts/*")))
+
+    for _ in range(times):
+        process.send_signal(signal.SIGTERM)
+        if times > 1:
+            time.sleep(1.5)
+
+    assert ended(process)[0] in (3, -signal.SIGALRM)
+    assert not RunFolder.read(tmp_path / "r").recorded
+    assert json.loads(maseval("runs", tmp_path, "--json").stdout)[0]["state"] == "incomplete"
 
 
 def test_a_run_whose_terminal_is_closed_ends_in_order(tmp_path):

@@ -1,5 +1,7 @@
 """No key reaches a file or the terminal, however it was given and wherever it is repeated."""
 
+import zipfile
+
 import pytest
 
 from maseval import ScriptedModelAdapter, register_model
@@ -116,3 +118,86 @@ def test_what_a_model_writes_stays_in_the_conversation(tmp_path, monkeypatch):
     maseval(*LIBRARY, "--agent-model", "telling/x", "--output", "r")
 
     assert said in (tmp_path / "r" / "log.jsonl").read_text()
+
+
+NAMES = (
+    *("sig", "signature", "X-Amz-Signature", "X-Goog-Signature", "pwd", "sas", "st", "jwt"),
+    *("session", "sessionid", "pat", "otp", "pin", "hmac", "connection_string"),
+)
+VARIABLES = ("GITHUB_PAT", "AZURE_CONNECTION_STRING", "APP_PIN", "URL_SIGNATURE", "PHPSESSID")
+GIVEN = {name: f"CANARY{number:02}x7f3a9b0c" for number, name in enumerate(NAMES)}
+SET = {name: f"CANARY{number:02}y51c08d2e" for number, name in enumerate(VARIABLES)}
+
+
+GRID = """
+benchmark = "tau2"
+user = "scripted"
+num_tasks = 2
+domain = "library"
+
+[grid]
+agent_model = ["chatty/speaks", "chatty/fails"]
+"""
+
+
+def chatty(name, *, seed=None, **options):
+    """A model that prints its options and the variables, and may fail in the same words."""
+    told = f"{options} {SET}"
+    reply = RuntimeError(f"401 for {told}") if name == "fails" else told
+    return ScriptedModelAdapter([told, reply], loop=True, model_id=f"chatty/{name}")
+
+
+def test_no_secret_by_its_name_is_written_by_a_run_or_a_grid(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, value in SET.items():
+        monkeypatch.setenv(name, value)
+    register_model("chatty", chatty)
+    half = len(NAMES) // 2
+    parts = {"extra_query": NAMES[:half], "default_query": NAMES[half:], "extra_headers": NAMES}
+    tables = [
+        "\n".join([f"[agent_args.{key}]", *(f'"{name}" = "{GIVEN[name]}"' for name in names)])
+        for key, names in parts.items()
+    ]
+    (tmp_path / "grid.toml").write_text("\n".join([GRID, *tables]))
+
+    outputs = [maseval("run", "grid.toml")]
+    (tmp_path / "grid.toml").unlink()  # it is the user's own
+    first, second = sorted(file.parent for file in tmp_path.rglob("log.jsonl"))
+    for run in (first, second):
+        outputs += [
+            maseval("show", run),
+            maseval("show", run, "--json"),
+            maseval("report", run),
+            maseval("bundle", run, "--output", tmp_path / f"{run.name}.zip"),
+            maseval("export", run, "--table", "runs", "--output", f"{run.name}.csv"),
+            maseval("score", run),
+        ]
+    outputs.append(maseval("compare", first, second))
+
+    texts = [output.output for output in outputs]
+    texts += [file.read_text(errors="replace") for file in tmp_path.rglob("*") if file.is_file()]
+    for bundle in tmp_path.rglob("*.zip"):
+        with zipfile.ZipFile(bundle) as archive:
+            texts += [archive.read(name).decode(errors="replace") for name in archive.namelist()]
+    assert any("<redacted>" in text for text in texts)
+    for name, canary in [*GIVEN.items(), *SET.items()]:
+        assert not [text for text in texts if canary in text], name
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tau2", "run", "-d", "os:environ"),
+        ("tau2", "tasks", "-d", "os:environ"),
+        ("tau2", "run", "-d", "library", "--agent", "os:environ"),
+        ("run", "os:environ"),
+        ("run", "examples/booking.py:BookingBenchmark", "--tasks", "os:environ"),
+    ],
+)
+def test_a_name_that_leads_to_the_environment_prints_nothing_of_it(words, monkeypatch):
+    monkeypatch.setenv("ANYTHING", "CANARY-of-the-environment")
+
+    refused = maseval(*words)
+
+    assert refused.exit_code == 2
+    assert "_Environ" in refused.output and "CANARY" not in refused.output

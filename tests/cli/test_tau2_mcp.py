@@ -440,3 +440,45 @@ def test_a_server_is_for_one_task():
     )
 
     assert result.exit_code == 2 and "one task, not 2" in result.stderr
+
+
+def call_line(number, arguments):
+    """A line that calls a tool; its id comes last, after all that may be nested."""
+    params = f'{{"name": "search_catalogue", "arguments": {arguments}}}'
+    return f'{{"params": {params}, "jsonrpc": "2.0", "method": "tools/call", "id": {number}}}'
+
+
+def nested(levels):
+    return f'{{"text": {"[" * levels}"]}}"{"]" * levels}}}'
+
+
+@with_mcp
+def test_over_the_standard_streams_there_is_always_a_reply():
+    version = {"protocolVersion": "2025-03-26", "capabilities": {}}
+    about = {**version, "clientInfo": {"name": "a", "version": "1"}}
+    opening = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}),
+        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        '{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "read_customer"}}',
+    ]
+    calls = [
+        call_line(3, '{"text": "\\ud800 dune"}'),
+        *(call_line(number, nested(number)) for number in (150, 400, 5_000)),
+        call_line(6, '{"text": "dune"}'),
+        '{"jsonrpc": "2.0", "id": ',
+    ]
+    command = [*COMMAND, *map(str, LIBRARY), "--user", "scripted", "--output", "run"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        replies = []
+        for lines in (opening, calls):
+            server.stdin.write("".join(f"{line}\n" for line in lines).encode())
+            server.stdin.flush()
+            number = sum('"notifications/' not in line for line in lines)
+            replies += [json.loads(server.stdout.readline()) for _ in range(number)]
+
+    by_id = {reply["id"]: reply for reply in replies}
+    assert by_id.keys() == {1, 2, 3, 150, 400, 5_000, 6, None}
+    assert by_id[3]["result"]["isError"] is False and by_id[6]["result"]["isError"] is False
+    assert by_id[150]["result"]["content"][0]["text"].startswith("Error: ")
+    for number in (400, 5_000):
+        assert "nested more than 100 levels deep" in by_id[number]["error"]["message"]

@@ -1,9 +1,8 @@
-"""The workflow of examples/ci, run as GitHub runs it, with agents that work and one that does not.
+"""The workflows of examples/ci, run as GitHub runs them, with agents that work and that do not.
 
 The runner is a new virtual environment in which pip installs what the workflow says, so that a
 missing extra is missed. Nothing is fetched: the index is a folder of wheels, made of this checkout
-and the installed distributions. What other actions do (checkout, Python, cache, artifacts) is done
-here.
+and the installed distributions. What other actions do (checkout, Python, artifacts) is done here.
 """
 
 import os
@@ -22,7 +21,7 @@ import yaml
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
-WORKFLOW = yaml.safe_load((ROOT / "examples" / "ci" / "github-actions.yml").read_text("utf-8"))
+CI = ROOT / "examples" / "ci"
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs(library="openai"), pytest.mark.timeout(1200)]
 
@@ -79,17 +78,22 @@ class Job(NamedTuple):
 
 
 class Runner:
-    """A machine that runs the job again and again; the cache outlives each of its checkouts."""
+    """A machine that runs the one job of a workflow again and again, each time on a checkout."""
 
-    def __init__(self, folder: Path, index: Path) -> None:
-        self.folder, self.cache, self.jobs = folder, folder / "cache", 0
+    def __init__(self, folder: Path, index: Path, workflow: str, **environment: str) -> None:
+        self.folder, self.jobs = folder, 0
+        self.file = CI / workflow
+        self.workflow = yaml.safe_load(self.file.read_text("utf-8"))
         self.kept: list[str] = []
+        new = [sys.executable, "-m", "maseval", "new", "domain", "desk"]
+        subprocess.run(new, cwd=folder, check=True, capture_output=True)
         venv = folder / "python"
         subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
-        asked = Requirement(WORKFLOW["env"]["MASEVAL"])
+        asked = Requirement(self.workflow["env"]["MASEVAL"])
         kept = ("HOME", "LANG", "TMPDIR")
         self.environment = {
             **{name: os.environ[name] for name in kept if name in os.environ},
+            **self.workflow["env"],
             "PATH": os.pathsep.join([str(venv / "bin"), os.environ["PATH"]]),
             "MASEVAL": f"{asked.name}[{','.join(asked.extras)}]",
             "MASEVAL_CACHE_DIR": str(folder / "data"),
@@ -98,25 +102,31 @@ class Runner:
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
             "PIP_CONFIG_FILE": os.devnull,
             "PIP_COMPILE": "0",  # which takes longer than all the rest
+            **environment,
         }
 
-    def run(self, agent: str, ref: str = "refs/heads/main") -> Job:
-        """Run the steps of the job on a checkout with this agent."""
+    def run(self, agent: str, **files: Path) -> Job:
+        """Run the steps of the job on a checkout with this agent, and with further files."""
         self.jobs += 1
-        checkout = self.folder / f"checkout-{self.jobs}"
-        checkout.mkdir()
+        self.checkout = checkout = self.folder / f"checkout-{self.jobs}"
+        workflows = checkout / ".github" / "workflows"
+        workflows.mkdir(parents=True)
+        shutil.copytree(self.folder / "desk", checkout / "desk")
+        shutil.copy(self.file, workflows)
         (checkout / "my_agent.py").write_text(agent, "utf-8")
+        if files:
+            (checkout / "baselines").mkdir()
+        for name, file in files.items():
+            shutil.copy(file, checkout / "baselines" / f"{name}.maseval.zip")
         summary, ran, output = checkout / "summary.md", dict[str, int](), ""
-        for number, step in enumerate(WORKFLOW["jobs"]["rehearsal"]["steps"]):
-            is_good, hit = not any(ran.values()), self.cache.is_dir()
+        (job,) = self.workflow["jobs"].values()
+        for number, step in enumerate(job["steps"]):
             conditions = {
-                None: is_good,
+                None: not any(ran.values()),
                 "${{ !cancelled() }}": True,
                 "${{ !cancelled() && hashFiles('gate.md') != '' }}": (
                     checkout / "gate.md"
                 ).exists(),
-                "steps.baseline.outputs.cache-matched-key != ''": is_good and hit,
-                "github.ref == 'refs/heads/main'": is_good and ref == "refs/heads/main",
             }
             if not conditions[step.get("if")]:
                 continue
@@ -136,41 +146,86 @@ class Runner:
 
     def _act(self, action: str, given: dict[str, str], checkout: Path) -> None:
         match action:
-            case "actions/cache/restore" if self.cache.is_dir():
-                shutil.copytree(self.cache, checkout / given["path"])
-            case "actions/cache/save":
-                shutil.rmtree(self.cache, ignore_errors=True)
-                shutil.copytree(checkout / given["path"], self.cache)
             case "actions/upload-artifact":
                 paths = map(checkout.joinpath, given["path"].split())
                 self.kept = [path.name for path in paths if path.exists()]
-            case "actions/checkout" | "actions/setup-python" | "actions/cache/restore":
-                pass  # the checkout and Python are there, and the cache may be empty
+            case "actions/setup-python":
+                # It fails without a file whose content names the cache.
+                wanted = given.get("cache-dependency-path", "**/requirements.txt")
+                assert "cache" not in given or list(checkout.glob(wanted))
+            case "actions/checkout":
+                pass
             case _:
                 raise AssertionError(f"nobody here does what {action} does")
 
 
-def test_the_workflow_is_green_for_an_agent_that_works_and_red_for_one_that_does_not(
+def new_agent(folder: Path) -> str:
+    new = [sys.executable, "-m", "maseval", "new", "agent", "my_agent"]
+    subprocess.run(new, cwd=folder, check=True, capture_output=True)
+    return (folder / "my_agent.py").read_text("utf-8")
+
+
+def test_the_rehearsal_is_green_for_an_agent_that_works_and_red_for_one_that_does_not(
     tmp_path: Path, index: Path
 ) -> None:
-    runner = Runner(tmp_path, index)
-    new = [sys.executable, "-m", "maseval", "new", "agent", "my_agent"]
-    subprocess.run(new, cwd=tmp_path, check=True, capture_output=True)
-    healthy = (tmp_path / "my_agent.py").read_text("utf-8")
-    broken = healthy.replace(
-        "        if name not in self.tools:", '        if name in ("renew_loan", "other"):'
-    )
+    runner = Runner(tmp_path, index, "github-actions.yml")
+    healthy = new_agent(tmp_path)
+    broken = healthy.replace("brief.policy", '"You sell pizza."')
     assert broken != healthy
 
     first, second = runner.run(healthy), runner.run(broken)
-    third = runner.run(healthy, "refs/heads/change")
+    suite = (runner.checkout / "rehearsal.xml").read_text("utf-8")
+    runner.environment["DOMAIN"] = "desk/desk.py:DOMAIN"
+    third = runner.run(healthy)
 
     assert first.is_green, first.output
-    assert "Compare with the baseline" not in first.ran
-    assert second.ran["Evaluate"] == 1, second.output
-    assert re.search(r"your agent lost \d of 24", second.output)
-    assert "Compare with the baseline" not in second.ran and second.ran["Write the report"] == 0
-    # The run of the broken agent has not become the baseline.
-    assert third.is_green and third.ran["Compare with the baseline"] == 0, third.output
-    assert "100.0% → **100.0%**" in third.summary and "not shown worse" in third.summary
+    assert second.ran["Rehearse"] == 1 and second.ran["Write the report"] == 0, second.output
+    assert "Missed (policy): policy seen whole and once in 0 of 71 requests" in second.output
+    assert 'name="policy"' in suite and 'failures="1"' in suite
+    assert third.is_green, third.output
+    assert runner.kept == ["head", "report.html", "rehearsal.xml"]
+
+
+# Loses one task more with every step, as an agent that gets a little worse with each change.
+DRIFT = """
+
+steps = {steps}
+whole = agent
+
+
+def agent(brief):
+    made = whole(brief)
+    if brief.model.name.split("-", 2)[2].rsplit("-", 1)[0] in LOST[:steps]:
+        made._run_agent = lambda query: "I am sorry."
+    return made
+"""
+
+
+def test_a_slow_decline_is_red_by_the_third_step(tmp_path: Path, index: Path) -> None:
+    allowed = " ".join(f"--allow {item}" for item in ("asked", "tasks", "replies", "calls"))
+    runner = Runner(
+        tmp_path,
+        index,
+        "real-model.yml",
+        DOMAIN="library",
+        MODELS=f"--rehearse gold {allowed}",
+        FLOOR="70",
+    )
+    healthy = new_agent(tmp_path)
+    names = "first_waiver", "renew_all_but_one", "renewal_somebody_waits", "renew_own_not_husbands"
+
+    def after(steps: int) -> str:
+        return f"{healthy}\nLOST = {names!r}\n{DRIFT.format(steps=steps)}"
+
+    first = runner.run(after(0))
+    bundle = [sys.executable, "-m", "maseval", "bundle", "runs/head", "--output", "b.zip"]
+    subprocess.run(bundle, cwd=runner.checkout, check=True, capture_output=True)
+    pinned = shutil.copy(runner.checkout / "b.zip", tmp_path / "b.zip")
+    later = [runner.run(after(steps), library=Path(pinned)) for steps in range(4)]
+
+    gate = "Compare with the pinned baseline, and with the floor"
+    assert first.is_green, first.output
+    assert "at least 70.0% asked for: reached" in first.output
+    assert later[0].is_green and "100.0% → **100.0%**" in later[0].summary, later[0].output
+    assert later[3].ran[gate] in (1, 2), later[3].output
     assert runner.kept == ["head", "report.html", "gate.xml"]

@@ -89,3 +89,25 @@ def test_importing_a_former_module_warns_of_nothing_and_gives_its_home():
 
 def test_the_limit_of_steps_is_an_attribute_of_the_benchmark():
     assert Tau2Benchmark.MAX_INVOCATIONS == DefaultAgentTau2Benchmark.MAX_INVOCATIONS == 200
+
+
+@pytest.mark.parametrize("name", ["gaia2", "converse", "multiagentbench", "mmlu"])
+def test_a_benchmark_that_is_not_here_says_where_it_is(name):
+    for statement in (f"import maseval.benchmark.{name}", f"from maseval.benchmark import {name}"):
+        with pytest.raises(ImportError, match=f"maseval.benchmark.{name} of MASEval is not here"):
+            exec(statement)
+
+
+def test_the_clock_of_telecom_and_the_classes_of_domains_are_the_originals():
+    from maseval.benchmark.tau2.domains.telecom import get_now, get_today
+    from maseval.benchmark.tau2.environment import DOMAIN_USER_TOOLKIT_CLASSES
+
+    assert (str(get_now()), str(get_today())) == ("2025-02-25 12:08:00", "2025-02-25")
+    assert [kind.__name__ for kind in DOMAIN_USER_TOOLKIT_CLASSES.values()] == ["TelecomUserTools"]
+
+
+def test_folders_are_looked_up_when_they_are_used(monkeypatch, tmp_path):
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
+
+    assert maseval.benchmark.tau2.Tau2User.GUIDELINES_DIR.is_relative_to(tmp_path)
+    assert maseval.benchmark.macs.MACSEvaluator.DEFAULT_TEMPLATES_DIR.name == "prompt_templates"

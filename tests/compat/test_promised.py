@@ -38,7 +38,7 @@ NAMES = {
         LLMSimulator ToolLLMSimulator UserLLMSimulator AgenticUserLLMSimulator SimulatorError
         ToolSimulatorError UserSimulatorError SimulatorCallStatus
     """,
-    "maseval.core.history": "MessageHistory ToolInvocationHistory",
+    "maseval.core.history": "MessageHistory ToolInvocationHistory RoleType ContentType",
     "maseval.core.tracing": "TraceableMixin",
     "maseval.core.config": "ConfigurableMixin",
     "maseval.core.usage": """
@@ -104,11 +104,11 @@ NAMES = {
         load_agent_config configure_model_ids ensure_data_exists process_data
         download_original_data download_prompt_templates restructure_data VALID_DOMAINS
         DEFAULT_DATA_DIR compute_benchmark_metrics score_conversation score_conversations
-        MACSDataError JudgeError
+        MACSDataError JudgeError SCOREABLE_STATUSES
     """,
     "maseval.benchmark.macs.macs": """
         MACSBenchmark MACSEnvironment MACSEvaluator MACSGenericTool MACSUser
-        compute_benchmark_metrics
+        compute_benchmark_metrics SCOREABLE_STATUSES
     """,
     "maseval.benchmark.macs.data_loader": """
         DATA_URLS EVALUATION_URLS DEFAULT_DATA_DIR VALID_DOMAINS download_file download_json
@@ -122,12 +122,17 @@ NAMES = {
         compute_pass_hat_k pass_hat_k load_tasks load_domain_config configure_model_ids
         download_domain_data ensure_data_exists VALID_DOMAINS TASK_SPLITS DB ToolKitBase ToolType
         is_tool RetailDB RetailTools AirlineDB AirlineTools TelecomDB TelecomTools
+        Tau2ReferenceAgent Tau2TaskLoader
     """,
     "maseval.benchmark.tau2.tau2": """
         Tau2Benchmark Tau2User INITIAL_GREETING DefaultTau2Agent DefaultTau2AgentAdapter
         DefaultAgentTau2Benchmark
     """,
-    "maseval.benchmark.tau2.environment": "Tau2Environment get_environment_constructor",
+    "maseval.benchmark.tau2.agent": "DefaultTau2Agent Tau2ReferenceAgent",
+    "maseval.benchmark.tau2.environment": """
+        Tau2Environment get_environment_constructor DOMAIN_DB_CLASSES DOMAIN_TOOLKIT_CLASSES
+        DOMAIN_USER_TOOLKIT_CLASSES
+    """,
     "maseval.benchmark.tau2.evaluator": """
         Tau2Evaluator RewardType TerminationReason compute_benchmark_metrics compute_pass_at_k
         compute_pass_hat_k pass_hat_k
@@ -139,6 +144,7 @@ NAMES = {
         DEFAULT_DATA_DIR VALID_DOMAINS TASK_SPLITS BASE_SPLIT_COUNTS DEFAULT_TIMEOUT_SECONDS
         DEFAULT_MAX_RETRIES GITHUB_BASE DEFAULT_VERSION URLS download_file download_json
         download_domain_data ensure_data_exists load_domain_config load_tasks configure_model_ids
+        Tau2TaskLoader
     """,
     "maseval.benchmark.tau2.utils": """
         get_dict_hash get_pydantic_hash update_pydantic_model_with_dict load_file dump_file
@@ -146,16 +152,21 @@ NAMES = {
     """,
     "maseval.benchmark.tau2.domains": """
         DB ToolType is_tool ToolKitBase RetailDB RetailTools AirlineDB AirlineTools TelecomDB
-        TelecomTools
+        TelecomTools VALID_DOMAINS
     """,
     "maseval.benchmark.tau2.domains.base": "DB ToolType is_tool ToolKitBase",
-    "maseval.benchmark.tau2.domains.retail": "RetailDB RetailTools Order Product User Variant",
+    "maseval.benchmark.tau2.domains.retail": """
+        RetailDB RetailTools Order Product User Variant OrderFullfilment OrderPaymentType
+    """,
+    "maseval.benchmark.tau2.domains.retail.models": "OrderFullfilment OrderPaymentType",
     "maseval.benchmark.tau2.domains.retail.db": "RetailDB",
-    "maseval.benchmark.tau2.domains.airline": "AirlineDB AirlineTools Flight Reservation User",
+    "maseval.benchmark.tau2.domains.airline": """
+        AirlineDB AirlineTools Flight Reservation User FlightType CabinClass MembershipLevel
+    """,
     "maseval.benchmark.tau2.domains.airline.db": "AirlineDB",
     "maseval.benchmark.tau2.domains.telecom": """
         TelecomDB TelecomTools TelecomUserDB TelecomUserTools Bill Customer Device Line Plan
-        LineStatus BillStatus SimStatus NetworkStatus Surroundings PaymentRequest
+        LineStatus BillStatus SimStatus NetworkStatus Surroundings PaymentRequest get_now get_today
     """,
     "maseval.benchmark.tau2.domains.telecom.db": "TelecomDB",
     "maseval.benchmark.tau2.domains.telecom.models": "TelecomUserDB UserSurroundings",
@@ -218,7 +229,7 @@ MEMBERS = """
     maseval.benchmark.macs.MACSEnvironment: create_tools get_tools_for_agent
     maseval.benchmark.macs.MACSUser: DEFAULT_MAX_TURNS DEFAULT_STOP_TOKENS
         DEFAULT_EARLY_STOPPING_CONDITION reset get_tool
-    maseval.benchmark.macs.MACSEvaluator: filter_traces __call__
+    maseval.benchmark.macs.MACSEvaluator: DEFAULT_TEMPLATES_DIR filter_traces __call__
     maseval.benchmark.tau2.DB: load get_hash get_statistics copy_deep
     maseval.benchmark.tau2.ToolType: READ WRITE THINK GENERIC
     maseval.benchmark.tau2.ToolKitBase: tools use_tool has_tool tool_type get_statistics update_db
@@ -227,8 +238,8 @@ MEMBERS = """
         create_tools create_user_tools make_tool_call make_user_tool_call run_env_function_call
         run_env_assertion get_response to_json_str set_state get_db_hash get_user_db_hash
         get_initial_db_hash
-    maseval.benchmark.tau2.Tau2User: STOP TRANSFER OUT_OF_SCOPE get_initial_query inject_greeting
-        respond is_done
+    maseval.benchmark.tau2.Tau2User: STOP TRANSFER OUT_OF_SCOPE GUIDELINES_DIR get_initial_query
+        inject_greeting respond is_done
     maseval.benchmark.tau2.Tau2Benchmark: MAX_INVOCATIONS
     maseval.benchmark.tau2.DefaultTau2Agent: run reset get_messages
     maseval.benchmark.tau2.RewardType: DB ENV_ASSERTION NL_ASSERTION ACTION COMMUNICATE

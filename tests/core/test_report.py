@@ -1,5 +1,6 @@
 """Reports: every report has every key, and a failure becomes a record in one way."""
 
+import errno
 import json
 
 import pytest
@@ -37,10 +38,28 @@ from maseval.core.simulator import ToolSimulatorError, UserSimulatorError
         (UserExhaustedError("done"), "unknown_execution_error"),
         (OSError("Python's own"), "unknown_execution_error"),
         (SystemExit(1), "unknown_execution_error"),
+        (MemoryError(), "machine_error"),
+        (OSError(errno.ENOSPC, "no space"), "machine_error"),
+        (OSError(errno.EDQUOT, "quota"), "machine_error"),
+        (OSError(errno.EMFILE, "files"), "machine_error"),
+        (OSError(errno.ENFILE, "files"), "machine_error"),
+        (OSError(errno.ENOMEM, "memory"), "machine_error"),
+        (OSError(errno.ENOENT, "no file"), "unknown_execution_error"),
+        (RuntimeError("can't start new thread"), "machine_error"),
+        (RuntimeError("can't start"), "unknown_execution_error"),
     ],
 )
 def test_the_class_of_an_exception_says_whose_fault_it_was(error, status):
     assert failure_status(error, "execution").value == status
+
+
+@pytest.mark.parametrize("wrapper", [AgentError, UserError, RuntimeError, ExceptionGroup])
+def test_whoever_ran_out_of_memory_is_not_at_fault(wrapper):
+    lost = MemoryError()
+    error = ExceptionGroup("both", [lost]) if wrapper is ExceptionGroup else wrapper("crashed")
+    error.__cause__ = None if wrapper is ExceptionGroup else lost
+
+    assert failure_status(error, "execution").value == "machine_error"
 
 
 @pytest.mark.parametrize("whose", ["user", "tool"])
@@ -56,7 +75,7 @@ def test_every_status_is_a_result_or_without_a_verdict_and_then_made_again():
 
     assert {"success", *AGENT_FAILURES} | NO_VERDICT_STATUSES == every
     assert not AGENT_FAILURES & NO_VERDICT_STATUSES
-    assert {"evaluation_failed"} == NO_VERDICT_STATUSES - RERUN_STATUSES
+    assert {"evaluation_failed", "judge_undecided"} == NO_VERDICT_STATUSES - RERUN_STATUSES
     assert {status.value for status in RETRYABLE_STATUSES} < RERUN_STATUSES
 
 
@@ -105,6 +124,7 @@ def test_a_filter_by_execution_failure_covers_all_that_can_happen_while_executin
         "success",
         "setup_failed",
         "evaluation_failed",
+        "judge_undecided",
         "task_execution_failed",
     }
     assert TaskExecutionStatus.SETUP_FAILED.covers == {"setup_failed"}

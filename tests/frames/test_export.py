@@ -91,7 +91,7 @@ def test_after_an_error_half_way_the_old_file_stands(run, tmp_path, monkeypatch)
     export([run], to="csv", output=target)
     before = target.read_bytes()
     rows = iter(["", ""])
-    monkeypatch.setattr("maseval.frames.tables._side", lambda used: next(rows))
+    monkeypatch.setattr("maseval.frames.tables._sum", lambda used, key: next(rows))
 
     with pytest.raises(RuntimeError, match="StopIteration"):
         export([run], to="csv", output=target, overwrite=True)

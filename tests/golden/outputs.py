@@ -97,7 +97,6 @@ def commands_about(run: str, name: str) -> Iterator[list[str]]:
         yield ["show", run, *extra]
         yield ["score", run, *extra]
         yield ["comply", run, *extra]
-        yield ["users", run, *extra]
         yield ["plan", run, "--difference", "10", *extra]
     yield ["show", run, "--failed"]
     yield ["show", run, "--sound"]
@@ -137,9 +136,9 @@ GENERAL = [
 HELP = [
     *([name] for name in ("demo", "new", "run", "runs", "tag", "show", "view", "compare", "gate")),
     *([name] for name in ("plan", "report", "export", "bundle", "sync", "replay-server")),
-    *([name] for name in ("explain", "comply", "users", "score", "tau2", "macs")),
+    *([name] for name in ("explain", "comply", "score", "tau2", "macs")),
     *(["tau2", name] for name in ("run", "play", "branch", "mcp", "audit", "errata", "certify")),
-    *(["tau2", name] for name in ("verify", "submit", "tasks", "data")),
+    *(["tau2", name] for name in ("verify", "tasks", "data")),
     *(["macs", name] for name in ("run", "rates", "score", "data")),
 ]
 

@@ -177,6 +177,51 @@ def test_a_marked_test_that_evaluates_nothing_fails(pytester: pytest.Pytester) -
     result.stdout.fnmatch_lines(["*let it take the fixture*"])
 
 
+def test_a_check_without_a_rate_fails(pytester: pytest.Pytester) -> None:
+    result = outcome_of(pytester, "maseval.check('noop')", options=TASKS)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*check has no pass rate*at_least=0.8*"])
+
+
+def test_a_marked_test_that_takes_the_fixture_and_never_uses_it_fails(
+    pytester: pytest.Pytester,
+) -> None:
+    result = outcome_of(pytester, "assert maseval")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*evaluates nothing: call maseval.check*"])
+
+
+def test_a_run_under_a_rate_that_it_misses_warns(pytester: pytest.Pytester) -> None:
+    result = outcome_of(pytester, "maseval.run('noop')", "-W", "default")
+    result.assert_outcomes(passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*maseval.check() would have failed*missed*"])
+
+
+def test_no_tasks_are_not_all_tasks(pytester: pytest.Pytester) -> None:
+    options = "domain='library', tasks=[], at_least=0.8"
+    result = outcome_of(pytester, "maseval.check('gold')", options=options)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*tasks is [[]], which names no task*"])
+
+
+@pytest.mark.parametrize("options", [TASKS + "at_leest=1", "at_least=1", "'library'"])
+def test_a_traceback_has_no_lines_of_the_plugin(pytester: pytest.Pytester, options: str) -> None:
+    result = outcome_of(pytester, "maseval.check('gold')", options=options)
+    assert result.ret == 1
+    assert "evaluation.py" not in result.stdout.str() and "pytest_maseval" not in str(
+        result.outlines
+    )
+
+
+def test_a_rehearsal_is_checked_by_its_checklist(pytester: pytest.Pytester) -> None:
+    pytest.importorskip("openai")
+    agent = "lambda brief: lambda query: brief.chat_model().generate(query)"
+    options = TASKS + "rehearse='gold', allow=['tasks']"
+    result = outcome_of(pytester, f"maseval.check({agent})", options=options)
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*Missed (schemas): tool schemas equal 0 of 13*"])
+
+
 def test_tests_whose_names_look_alike_keep_runs_of_their_own(pytester: pytest.Pytester) -> None:
     suite = """
         import pytest

@@ -18,7 +18,7 @@ from tests.stats.made_up import rng
 
 
 def as_hard_as(domain):
-    """Return the tasks of the simulations in docs/how-we-know.md."""
+    """Return the tasks of the simulations in docs/cheaper.md."""
     chances = Cell(domain, "equal").chances[0]
     rate, square = (sum(p**k for p in chances) / len(chances) for k in (1, 2))
     return TaskSet(len(chances), rate, rate - square, square - rate * rate)
@@ -69,7 +69,7 @@ def test_what_no_system_and_no_test_can_do_is_said():
     assert "4 tasks cannot decide it" in forecast(stated_tasks(4, 0.5), difference=0.3).answers[0]
     assert forecast(stated_tasks(4, 0.5)).rows[0].detectable is None
     one = forecast(stated_tasks(1, 0.5), precision=0.1).answers[1]
-    assert "not reachable with 1 task: even unlimited trials leave ±48" in one
+    assert "not reachable with 1 task; it takes at least" in one
     huge = forecast(stated_tasks(10, 0.5), difference=0.005).answers[0]
     assert "cannot be shown with these tasks: it would take" in huge
 

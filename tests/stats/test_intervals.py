@@ -155,3 +155,17 @@ def test_beta_quantiles_agree_with_scipy():
     for a, b, share in product((0.5, 1, 3.3, 40, 600), (0.5, 1, 7, 350), (0.001, 0.3, 0.95)):
         found = weighted_quantile([(1.0, a), (0.0, b)], share)
         assert found == pytest.approx(stats.beta.ppf(share, a, b), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("found", "total", "low", "high"),
+    [  # the closed forms at the ends, and values of Clopper and Pearson's tables
+        (0, 60, 0.0, 1 - 0.025 ** (1 / 60)),
+        (60, 60, 0.025 ** (1 / 60), 1.0),
+        (7, 20, 0.1539092, 0.5921885),
+        (0, 0, 0.0, 1.0),
+    ],
+)
+def test_shares_have_the_exact_limits_of_the_tables(found, total, low, high):
+    span = weighted_interval({1.0: found, 0.0: total - found})
+    assert (span.low, span.high) == pytest.approx((low, high), abs=1e-7)

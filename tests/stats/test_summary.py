@@ -8,6 +8,7 @@ import pytest
 
 from maseval.benchmark.tau2.evaluator import compute_pass_hat_k
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.words import score_parts
 from maseval.stats import Outcome, outcomes_of, summarise
 from maseval.stats.trials import by_task, pass_hat_k
 from tests.stats.made_up import rng, run
@@ -172,3 +173,12 @@ def test_four_times_the_trials_are_about_four_times_the_work(shares):
         return count
 
     assert steps(800) < 6 * steps(200)
+
+
+def test_where_verdicts_are_missing_the_range_leads():
+    judged = run([1] * 34, trials=1)
+    broken = [("shop", f"lost {number}", 0) for number in range(16)]
+    some = summarise(judged, planned=[*((e.domain, e.task_id, e.trial) for e in judged), *broken])
+
+    assert score_parts(some.overall.pass_1) == ["68.0 to 100.0%", "so far 100.0%", "[89.7, 100.0]"]
+    assert score_parts(summarise(judged).overall.pass_1) == ["100.0%", "[89.7, 100.0]"]

@@ -16,6 +16,7 @@ from maseval.core.words import (
     p_is,
     p_value,
     percent,
+    score_parts,
 )
 from maseval.stats import Comparison, Difference, Estimate, Flip
 from maseval.stats.effects import Contrast, Effects
@@ -293,4 +294,4 @@ def _is_shown(estimate: Estimate) -> bool:
 def _estimate(found: Estimate | None) -> str:
     if found is None or found.value is None:
         return ""
-    return f"{percent(found.value)} {between(found.low, found.high)}"
+    return " ".join(score_parts(found.in_brief()))

@@ -6,14 +6,15 @@ from itertools import combinations
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.finding import open_recording
+from maseval.app.results.labelled import judged_shares
 from maseval.app.results.recording import human_sides, name_of
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import TaskKey, words_on_cache
+from maseval.core.outcome import TaskKey, costs_by_role, costs_in_words, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import count_of, words_on_code
+from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.runs import RunFolder
-from maseval.runs.config import CELL, cell_of, subset_of
+from maseval.runs.config import CELL, JUDGED_BY, cell_of, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import Comparison, Outcome, compatibility
 from maseval.stats.comparison import runs_by_tasks
@@ -60,7 +61,8 @@ def load_run(
         raise ConfigurationError(text)
     if stopped := config.stopped:
         found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
-    return found._replace(outcomes=outcomes)
+    judged = [str(each) for each in judged_shares(found.recording, outcomes)]
+    return found._replace(outcomes=outcomes, notes=[*found.notes, *judged])
 
 
 def differing_settings(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
@@ -124,9 +126,11 @@ def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
         codes = (each.code for each in run.outcomes if each.status)  # without gaps
         words = (
             subset and subset.note,
+            text_or_none(run.config.get(JUDGED_BY)),
             *sides,
             f"a rehearsal, in which {player} played the agent's model" if player else None,
             words_on_cache(run.outcomes),
+            (costs := costs_in_words(costs_by_role(run.outcomes))) and f"cost: {costs}",
             words_on_code(codes),
         )
         for each in filter(None, words):

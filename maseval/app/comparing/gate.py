@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.comparing.blocks import (
     Block,
     TableBlock,
@@ -22,11 +22,13 @@ from maseval.app.comparing.blocks import (
     reasons_table,
 )
 from maseval.app.comparing.compare import RunComparison, compare
+from maseval.app.results.checklist import junit_suite, xml_text
+from maseval.app.results.finding import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import count_of, p_is, percent
-from maseval.stats import Comparison, Difference, Flip, SamplePlan
+from maseval.core.words import between, count_of, p_is, percent
+from maseval.stats import Comparison, Difference, Flip, Requirement, SamplePlan, requirement
 from maseval.stats.planning import ALPHA, check_alpha, too_few_tasks
 from maseval.stats.trials import by_task
 
@@ -44,6 +46,66 @@ MIN_COMPARABLE = 0.8
 
 
 @dataclass(frozen=True)
+class Floor:
+    """A run held against a pass rate that it must be shown to reach, whatever was before.
+
+    It notices what no comparison with the latest run does: the sum of many small losses.
+    """
+
+    requirement: Requirement
+
+    def __str__(self) -> str:
+        found = self.requirement
+        words = {"met": "reached", "missed": "missed", "undecided": "not decided"}[found.verdict]
+        span = between(found.interval.low, found.interval.high)
+        advice = f"; {found.advice}" if found.advice else ""
+        return (
+            f"pass^1 {percent(found.value)} {span} ({percent(found.interval.level, 0)} interval), "
+            f"at least {percent(found.at_least)} asked for: {words}{advice}"
+        )
+
+    def to_case(self, allow_undecidable: bool = False) -> ET.Element:
+        """Return the test of a JUnit file; what is not decided is an error unless allowed."""
+        case = ET.Element("testcase", classname="maseval.gate", name="pass^1 at least")
+        verdict = self.requirement.verdict
+        tag = {"missed": "failure", "undecided": "skipped" if allow_undecidable else "error"}
+        if verdict in tag:
+            ET.SubElement(case, tag[verdict], message=xml_text(str(self)))
+        return case
+
+    def to_junit(self, allow_undecidable: bool = False) -> bytes:
+        return junit_suite("floor", [self.to_case(allow_undecidable)])
+
+    def to_markdown(self) -> str:
+        mark = {"met": "✅", "missed": "❌", "undecided": "⚠️"}[self.requirement.verdict]
+        return f"### {mark} {inline(str(self))}\n"
+
+    def to_dict(self) -> dict[str, object]:
+        return {"floor": self.requirement.to_dict()}
+
+
+def floor_of(
+    run: str | os.PathLike[str],
+    at_least: float,
+    *,
+    alpha: float = ALPHA,
+    allow_incomplete: bool = False,
+    options: ScoringOptions | None = None,
+) -> Floor:
+    """Hold a run against a pass rate alone, where there is no baseline."""
+    folder = open_recording(run, options or ScoringOptions())
+    found = support_for(folder).run_outcomes(folder, options or ScoringOptions())
+    trials = by_task(found.outcomes).values()
+    missing = found.planned - sum(each.total for each in trials)
+    if missing and not allow_incomplete:
+        raise ConfigurationError(
+            f"{missing} of {count_of(found.planned, 'simulation')} of {run} have no verdict. "
+            "Resume the run, or judge what is there with --allow-incomplete (allow_incomplete=True)"
+        )
+    return Floor(requirement([*trials], at_least, alpha))
+
+
+@dataclass(frozen=True)
 class Gate:
     """A run held against its baseline.
 
@@ -55,6 +117,7 @@ class Gate:
     two: Comparison
     margin: float
     alpha: float
+    floor: Floor | None = None
 
     @property
     def main(self) -> Difference:
@@ -69,6 +132,8 @@ class Gate:
     @property
     def verdict(self) -> GateVerdict:
         """Return ``worse`` if a loss is decided, as what would decide it is asked of the plan."""
+        if self.passes_nothing:
+            return "undecidable"
         loss, decision = self.main.difference < -self.margin, self.plan.decision
         if loss and decision == "decided":
             return "worse"
@@ -76,8 +141,15 @@ class Gate:
         return "undecidable" if too_few or (loss and decision == "undecidable") else "not worse"
 
     @property
+    def passes_nothing(self) -> bool:
+        """True if neither run passed anything, so that none can be worse."""
+        return self.main.first == self.main.second == 0
+
+    @property
     def open_question(self) -> str | None:
         """The way to decide whether a loss is one; None if none is seen, or it is decided."""
+        if self.passes_nothing:
+            return "neither run passes anything, so nothing could get worse; repair the baseline"
         lost = self.main.difference < -self.margin
         is_open = self.verdict == "undecidable" or (lost and self.verdict != "worse")
         return self.plan.advice if is_open else None
@@ -110,6 +182,7 @@ class Gate:
             "verdict": self.verdict,
             "margin": self.margin,
             "alpha": self.alpha,
+            **(self.floor.to_dict() if self.floor else {}),
             **self.comparison.to_dict(),
         }
 
@@ -118,6 +191,7 @@ class Gate:
         why = reasons_table(self.comparison, _MOST_TASKS)
         parts = [
             _headline(self),
+            self.floor.to_markdown().strip() if self.floor else "",
             _table(differences_table(self.two)),
             _flips("Tasks that pass less often", self.fell, self),
             _flips("Tasks that pass more often", self.rose, self),
@@ -130,16 +204,10 @@ class Gate:
     def to_junit(self, allow_undecidable: bool = False) -> bytes:
         """Return the verdict as JUnit XML; what cannot be decided is an error unless allowed."""
         first, second = self.two.names
-        suite = ET.Element("testsuite", name=_xml_text(f"{second} against {first}"))
-        suite.extend([_gate_case(self, allow_undecidable), *_task_cases(self)])
-        for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
-            suite.set(name, str(sum(case.find(tag) is not None for case in suite)))
-        suite.set("tests", str(len(suite)))
-        document = ET.Element("testsuites")
-        document.append(suite)
-        ET.indent(document)
-        written: bytes = ET.tostring(document, encoding="utf-8", xml_declaration=True)
-        return written
+        cases = [_gate_case(self, allow_undecidable), *_task_cases(self)]
+        if self.floor:
+            cases.insert(1, self.floor.to_case(allow_undecidable))
+        return junit_suite(f"{second} against {first}", cases)
 
 
 def gate(
@@ -152,6 +220,7 @@ def gate(
     allow_incomplete: bool = False,
     anyway: bool = False,
     min_comparable: float = MIN_COMPARABLE,
+    at_least: float | None = None,
     explain: bool = True,
     options: ScoringOptions | None = None,
     on_progress: OnProgress | None = None,
@@ -162,7 +231,8 @@ def gate(
     ``alpha`` is the chance that a run which is as good as its baseline is called worse.
     ``allow_incomplete`` judges what has a verdict, and ``anyway`` runs that were judged otherwise.
     ``min_comparable`` is the share of the tasks of both runs that both must have, with the same
-    content; with less there is no verdict. With ``explain`` the reasons of failures are counted.
+    content; with less there is no verdict. ``at_least`` is a pass^1 that the run must be shown to
+    reach as well. With ``explain`` the reasons of failures are counted.
     """
     check_alpha(alpha)
     if not 0 <= margin < 1:
@@ -193,7 +263,11 @@ def gate(
             f"{'; ...' if len(found.dropped) > _FEW else ''}. Run the baseline again on the same "
             "tasks, or accept fewer with --min-comparable (min_comparable=...)"
         )
-    return Gate(found, found.two, margin, alpha)
+    judged = found.runs[found.two.names[1]].outcomes
+    trials, floor = [*by_task(judged).values()], None
+    if at_least is not None:
+        floor = Floor(requirement(trials, at_least, alpha))
+    return Gate(found, found.two, margin, alpha, floor)
 
 
 _HEADLINES: dict[GateVerdict, tuple[str, str]] = {
@@ -278,7 +352,7 @@ def _task_cases(gate: Gate) -> Iterator[ET.Element]:
     fallen = {TaskKey(flip.group, flip.task): flip for flip in gate.fell}
     for key, trials in by_task(gate.run.outcomes).items():
         classname = f"maseval.{key.domain}" if key.domain else "maseval"
-        case = ET.Element("testcase", classname=_xml_text(classname), name=_xml_text(key.task_id))
+        case = ET.Element("testcase", classname=xml_text(classname), name=xml_text(key.task_id))
         if key in fallen:
             tag = "failure" if gate.verdict == "worse" else "skipped"
             now, before = fallen[key].second, fallen[key].first
@@ -288,8 +362,3 @@ def _task_cases(gate: Gate) -> Iterator[ET.Element]:
         elif not trials.total:
             ET.SubElement(case, "skipped", message="no trial has a verdict")
         yield case
-
-
-def _xml_text(text: str) -> str:
-    """Replace the characters that XML cannot hold."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text)

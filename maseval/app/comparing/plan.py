@@ -3,17 +3,21 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from statistics import fmean, variance
 
+from maseval.app.benchmarks import RecordedOutcomes
 from maseval.app.comparing.cells import expand_grids
-from maseval.app.results.examined import examine_run
+from maseval.app.comparing.compared_runs import load_run, notes_on_runs
 from maseval.app.results.finding import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.runs.config import cell_of
 from maseval.stats.forecast import Forecast, TaskSet, forecast, observed_tasks, stated_tasks
 from maseval.stats.planning import Pairs
+from maseval.stats.summary import summarise, with_gaps
 from maseval.stats.trials import Trials, by_task, mean_cost
 
 
@@ -57,19 +61,31 @@ def plan(
 
 
 def _observe(run: str | os.PathLike[str]) -> TaskSet:
-    """Describe the tasks of a pilot."""
-    examined = examine_run(open_recording(run), ())
-    lines, path = examined.lines, examined.folder.path
-    seconds = [line.seconds for line in lines if line.passed is not None]
-    about = observed_tasks([*by_task(lines).values()])
-    stopped, check = examined.folder.config.stopped, examined.check
-    notes = (stopped and stopped.note, check and check.note_on_recomputed)
+    """Describe the tasks of a pilot, by the outcomes that count in a comparison."""
+    found = _load_whole(run)
+    about = observed_tasks([*by_task(found.outcomes).values()])
+    seconds = [each.seconds for each in found.outcomes if each.passed is not None]
     return replace(
         about,
-        cost=mean_cost(lines),
+        score=summarise(found.outcomes).overall.pass_1,
+        cost=mean_cost(found.outcomes),
         seconds=fmean(seconds) if any(seconds) else None,
-        notes=(*about.notes, *(f"{path}: {note}" for note in notes if note)),
+        notes=(*about.notes, *_notes_on(found)),
     )
+
+
+def _load_whole(run: str | os.PathLike[str]) -> RecordedOutcomes:
+    """Read what counts of a run in a comparison, with all that it lacks."""
+    found = load_run(open_recording(run), ScoringOptions())
+    missing = [(*key, 0) for key in found.unlisted]
+    return found._replace(outcomes=with_gaps(found.outcomes, missing))
+
+
+def _notes_on(found: RecordedOutcomes) -> list[str]:
+    name, shortfall = str(found.recording.path), summarise(found.outcomes).overall.shortfall
+    missing = [f"{shortfall} The plan takes their rate for all."] if shortfall else []
+    notes = [f"{name}: {note}" for note in (*missing, *found.notes)]
+    return [*notes, *notes_on_runs({name: found})]
 
 
 def read_levels(between: str, known: Iterable[Mapping[str, str]]) -> tuple[str, str, str]:
@@ -93,10 +109,10 @@ def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> Tas
     They are paired within each combination of the other factors; what they differ by on a task is
     the mean over the combinations that have it.
     """
-    recordings = [open_recording(run) for run in expand_grids(runs)[0]]
-    cells = [cell_of(each.config.values) for each in recordings]
+    found = [_load_whole(run) for run in expand_grids(runs)[0]]
+    cells = [cell_of(each.recording.config.values) for each in found]
     factor, *levels = read_levels(between, cells)
-    lines = [examine_run(each, ()).lines for each in recordings]
+    lines = [each.outcomes for each in found]
     sides: list[dict[tuple[object, TaskKey], Trials]] = [{}, {}]
     for cell, each in zip(cells, lines, strict=True):
         if (level := cell.pop(factor, None)) in levels:
@@ -122,7 +138,7 @@ def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> Tas
         trials=None,
         cost=mean_cost(used),
         seconds=fmean(line.seconds for line in used) or None,
-        notes=(*about.notes, f"{note}are those of each cell"),
+        notes=(*about.notes, f"{note}are those of each cell", *chain(*map(_notes_on, found))),
     )
     if noise is not None and len(by_key) > 1:
         differing = variance([fmean(each) for each in by_key.values()]) - noise / number

@@ -14,29 +14,29 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import repeat
-from typing import Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
+from maseval.app.results.checklist import Checklist, checklist_of_run
 from maseval.app.results.explained import Review, cause_in, misfit
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.variants import (
-    UserScore,
-    VariantScore,
-    user_findings,
-    user_score,
-    variant_scores,
-)
+from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
+from maseval.core.storage.files import JUDGEMENTS, path_about
 from maseval.core.storage.redaction import redact
 from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config_file import LOG
+from maseval.runs.labels import LABELS
 from maseval.runs.recording import ReadOnce, Recording, report_key
 from maseval.runs.verdict_check import Misstatement, VerdictCheck, VerdictChecker, doubt_in
+
+if TYPE_CHECKING:  # most runs are judged by no model
+    from maseval.app.results.labelled import JudgedShare
 
 FindingPart = Literal["line", "verdict", "review", "title", "timeline"]
 LINE: tuple[FindingPart, ...] = ("line",)
@@ -103,6 +103,18 @@ class ExaminedRun:
         return VerdictCheck(self.folder, self._obstacle())
 
     @cached_property
+    def _judged(self) -> Mapping[Simulation, Sequence[Finding]]:
+        """What judge models say of the simulations, each with how often it was right.
+
+        It is not kept with the rest: another answer, or another measurement, may come any time.
+        """
+        if not path_about(self.folder.path, JUDGEMENTS).is_file():
+            return {}
+        from maseval.app.results.judged import judged_findings  # loads what reads answers
+
+        return judged_findings(self.folder, self.support.judged_findings)
+
+    @cached_property
     def _checker(self) -> VerdictChecker | None:
         return self.support.verdict_checker(self.folder)
 
@@ -130,6 +142,9 @@ class ExaminedRun:
             for part in (*parts, "obstacle")
             if part in known
         }
+        if "review" in read and (judged := self._judged.get(one)):
+            review = read["review"]
+            read["review"] = review._replace(findings=(*review.findings, *judged))
         return SimulationFindings(**read)
 
     def examine_all(
@@ -313,33 +328,27 @@ class RunFindings:
         variants = support_for(self.folder).variants(self.folder) if self.findings else ()
         return variant_scores(self.lines, self.findings, variants, self.folder.planned)
 
-    @property
-    def user_findings(self) -> dict[Simulation, Sequence[Finding]]:
-        """The findings about the user of each conversation, if a model played it."""
-        return user_findings(self.lines, self.findings) if self._user_model else {}
+    @cached_property
+    def judged_shares(self) -> "list[JudgedShare]":
+        """The numbers that judges counted, corrected where people labelled conversations."""
+        path = self.folder.path
+        if not support_for(self.folder).has_judged_verdicts and not any(
+            path_about(path, name).is_file() for name in (JUDGEMENTS, LABELS)
+        ):
+            return []
+        from maseval.app.results.labelled import judged_shares  # loads statistics
 
-    @property
-    def user_score(self) -> UserScore | None:
-        """The share of conversations with a fault of the user; None if no model played it."""
-        found, model = self.user_findings, self._user_model
-        return user_score(model, found) if model and found else None
-
-    @property
-    def _user_model(self) -> str | None:
-        return support_for(self.folder).user_model(self.folder.config.values)
-
-    @property
-    def users(self) -> str | None:
-        """A sentence on how the simulated user did; None if it was not checked."""
-        score = self.user_score
-        if score is None or not score.read:
-            return None
-        return f"The simulated user, checked by rules: {score}."
+        return judged_shares(self.folder, self.lines)
 
     @cached_property
     def summary(self) -> RunSummary:
         """The numbers of the run."""
         return run_summary(self.lines, self.folder.planned, self.folder.config)
+
+    @cached_property
+    def checklist(self) -> Checklist | None:
+        """What a rehearsal saw; None for any other run."""
+        return checklist_of_run(self.folder)
 
     def to_dict(self) -> dict[str, object]:
         """Return the numbers, and a row for each chosen simulation, as JSON without secrets."""
@@ -350,7 +359,9 @@ class RunFindings:
                 "notes": notes_on(self.folder),
                 "verdicts": None if self.check is None else self.check.to_dict(),
                 "causes": self.causes,
+                **({"rehearsal": self.checklist.to_dict()} if self.checklist else {}),
                 "scores": [each.to_dict() for each in self.scores],
+                "judged": [each.to_dict() for each in self.judged_shares],
                 "simulations": [
                     {**row_of(line), "findings": [e.to_dict() for e in self.findings_on(line)]}
                     for line in self.chosen

@@ -116,6 +116,10 @@ def _sections_below(findings: Sequence[Finding]) -> list[Section]:
         if mine := [each for each in findings if each.source == source]:
             kinds = ", ".join(dict.fromkeys(each.kind for each in mine))
             sections.append(Section(f"{title}: {kinds}", lines_of(mine)))
+    judged = [each for each in findings if each.source == "judge"]
+    for judge in dict.fromkeys(each.by for each in judged):
+        mine = [each for each in judged if each.by == judge]
+        sections.append(Section(f"Judged by {judge}", lines_of(mine)))
     return sections
 
 

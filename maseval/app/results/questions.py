@@ -1,6 +1,6 @@
 """The questions that commands ask of any recording, and its benchmark answers.
 
-``maseval show``, ``explain``, ``comply``, ``users``, ``score``, and ``export`` in original form.
+``maseval show``, ``explain``, ``comply``, ``score``, and ``export`` in original form.
 """
 
 import os
@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Unpack
+from typing import Any, NamedTuple, Unpack
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
@@ -38,7 +38,7 @@ from maseval.app.results.finding import (
     warn_of_damage,
 )
 from maseval.app.results.recording import notes_on
-from maseval.app.results.variants import SOUND, UserScore, VariantScore
+from maseval.app.results.variants import SOUND, VariantScore
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Section
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
@@ -64,10 +64,10 @@ class RuleCount(NamedTuple):
 
 @dataclass(frozen=True)
 class ReviewedRun:
-    """A run or results file, and what rules found about the agent or the user of its simulations.
+    """A run or results file, and what the rules of the policy found in its simulations.
 
-    ``scores`` are the numbers that follow for the agent; ``user`` is how often the simulated user
-    was at fault. ``notes`` say how its verdicts came about, and what the rules do not cover.
+    ``scores`` are the numbers that follow. ``notes`` say how its verdicts came about, and what the
+    rules do not cover.
     """
 
     path: Path
@@ -75,7 +75,6 @@ class ReviewedRun:
     passes: AbstractSet[Simulation]
     notes: Sequence[str]
     scores: Sequence[VariantScore] = ()
-    user: UserScore | None = None
 
     @property
     def rules(self) -> list[RuleCount]:
@@ -93,7 +92,6 @@ class ReviewedRun:
             "path": str(self.path),
             "notes": list(self.notes),
             "scores": [each.to_dict() for each in self.scores],
-            "user": self.user and self.user.to_dict(),
             "rules": [each._asdict() for each in self.rules],
             "simulations": [
                 {
@@ -116,54 +114,26 @@ def comply(
 
     ``scoring`` are the fields of ``ScoringOptions``.
     """
-    return _review_all("policy", files, on_progress, scoring)
-
-
-def users(
-    files: Files,
-    *,
-    on_progress: OnProgress | None = None,
-    **scoring: Unpack[ScoringKeywords],
-) -> list[ReviewedRun]:
-    """Look for faults of the simulated user in runs and results files, passes and failures alike.
-
-    ``scoring`` are the fields of ``ScoringOptions``.
-    """
-    return _review_all("user", files, on_progress, scoring)
-
-
-def _review_all(
-    source: Literal["policy", "user"],
-    files: Files,
-    on_progress: OnProgress | None,
-    scoring: ScoringKeywords,
-) -> list[ReviewedRun]:
     # Every file is opened before any is examined, so that a wrong name is told at once.
     opened = [open_recording(file, ScoringOptions(**scoring)) for file in each_of(files)]
-    return [_review(each, source, on_progress) for each in opened]
+    return [_review(each, on_progress) for each in opened]
 
 
-def _review(
-    folder: Recording, source: Literal["policy", "user"], on_progress: OnProgress | None
-) -> ReviewedRun:
+def _review(folder: Recording, on_progress: OnProgress | None) -> ReviewedRun:
     support = support_that_answers(folder, "review")
     found = examine_run(folder, REVIEW, on_progress)
     notes: list[str | None] = [
         None if found.check is None else found.check.note_on_recomputed,
         *notes_on(folder),
-        *support.limits(folder, source),
+        *support.limits(folder),
         folder.config.subset and folder.config.subset.note,
     ]
-    told = [note for note in notes if note]
-    if source == "user":
-        users = found.user_findings
-        return ReviewedRun(folder.path, users, found.passes, told, user=found.user_score)
     findings = {
-        one: [each for each in some if each.source == source]
+        one: [each for each in some if each.source == "policy"]
         for one, some in found.findings.items()
     }
     scores = [each for each in found.scores if each.counted != SOUND.name]
-    return ReviewedRun(folder.path, findings, found.passes, told, scores)
+    return ReviewedRun(folder.path, findings, found.passes, [*filter(None, notes)], scores)
 
 
 def score(files: Files, **options: Any) -> Any:

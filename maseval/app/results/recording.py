@@ -7,6 +7,8 @@ from pathlib import Path
 from maseval.core.agent import HUMAN
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.recorded import mapping
+from maseval.core.storage.files import path_about
+from maseval.core.words import count_of, money
 from maseval.runs import (
     Annotations,
     RunState,
@@ -27,14 +29,39 @@ def lines_of(folder: Recording) -> list[Outcome]:
 
 def beside(recording: Recording, name: str) -> Path:
     """Return the path for a file about a recording: in the run's folder, or next to the file."""
-    path = recording.path
-    return path / name if path.is_dir() else path.with_name(f"{name_of(recording)}-{name}")
+    return path_about(recording.path, name)
 
 
 def name_of(recording: Recording) -> str:
     """Return the name of the folder, or of the file without its suffix."""
     path = recording.path
     return path.name if path.is_dir() else path.stem
+
+
+def judging_in_words(recording: Recording) -> str | None:
+    """Count what judges were asked about a run, and what it cost; None if nothing was.
+
+    Unlike the reports of a run, this has what was asked afterwards, and what a kill interrupted.
+    """
+    path = path_about(recording.path, "judgements.jsonl")
+    if not path.is_file():
+        return None
+    from maseval.core.judge_record import JudgeRecord  # loads what few runs need
+
+    record = JudgeRecord(path)
+    lines, ends = record.lines(), list(record.judgements())
+    cost, tokens = (sum(e.usage.get(key) or 0 for e in lines) for key in ("cost", "total_tokens"))
+    open_ends = sum(end.answer is None for end in ends)
+    failed = sum(line.unanswered for line in lines)
+    parts = [
+        count_of(sum(end.answer is not None for end in ends), "judgement"),
+        *([f"{open_ends} undecided"] if open_ends else []),
+        *([count_of(failed, "failed request")] if failed else []),
+        f"{tokens:,} tokens",
+        *([money(cost)] if cost else []),
+    ]
+    who = dict.fromkeys(str(line.judge.get("model")) for line in lines)
+    return f"Judged by {', '.join(who)}: {', '.join(parts)}" if lines else None
 
 
 def notes_on(recording: Recording) -> list[str]:
@@ -50,7 +77,9 @@ _AT_FAULT = {
     "environment_error": "the environment",
     "setup_failed": "the benchmark's setup",
     "evaluation_failed": "the evaluation",
+    "judge_undecided": "the judge",
     "task_timeout": "the time limit",
+    "machine_error": "this machine's memory, disk or limits",
     "worker_died": "the worker process",
     "missing": "no record",
 }
@@ -102,6 +131,7 @@ def facts_of(config: Mapping[str, object]) -> list[tuple[str, str]]:
     facts = {
         "Command": config.get("command"),
         "Origin": origin_in_words(config),
+        "Only what failed in": config.get("failed_of"),
         "Seed": config.get("seed"),
     }
     return [(name, str(value)) for name, value in facts.items() if value not in (None, "")]

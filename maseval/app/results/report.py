@@ -21,6 +21,7 @@ from maseval.app.results.finding import (
 from maseval.app.results.recording import (
     beside,
     facts_of,
+    judging_in_words,
     name_of,
     notes_on,
     resume_note,
@@ -157,13 +158,16 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
     notes = [
         *warnings_on(config.values),
         *notes_on(run.folder),
+        *filter(None, [judging_in_words(run.folder)]),
+        *(run.checklist.lines() if run.checklist else ()),
         *summary["notes"],
         resume_note(run.folder, numbers.overall.missing),
+        *map(str, run.judged_shares),
     ]
     summary["notes"] = [*filter(None, notes)]
     if run.findings:
         summary["beside"] = variant_rows(run.scores)
-        summary["meaning"] += [*variant_notes(run.scores), *filter(None, [run.users])]
+        summary["meaning"] += variant_notes(run.scores)
     return summary
 
 

@@ -5,10 +5,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from maseval.core.outcome import UNJUDGED, Outcome, Simulation, total_cost, words_on_cache
+from maseval.app.results.checklist import Checklist
+from maseval.core.outcome import (
+    UNJUDGED,
+    Outcome,
+    Simulation,
+    costs_by_role,
+    costs_in_words,
+    total_cost,
+    words_on_cache,
+)
+from maseval.core.recorded import mapping
 from maseval.core.task import ChosenSubset
-from maseval.core.words import words_on_code
-from maseval.runs.config import RunConfig, cell_of
+from maseval.core.words import text_or_none, words_on_code
+from maseval.runs.config import JUDGED_BY, STOPPED, RunConfig, cell_of
 from maseval.stats.summary import Summary, summarise
 
 INTERRUPTED = "interrupted"
@@ -34,6 +44,13 @@ class RunSummary(Summary):
     is_usual: bool = True
     subset: ChosenSubset | None = None
     answer: str | None = None
+    judged_by: str | None = None
+    """The judge, where it is another than the benchmark's own."""
+
+    @property
+    def marks(self) -> list[str]:
+        """What the numbers are called, if they are not simply those of a run."""
+        return [str(each) for each in (self.subset, self.judged_by) if each]
 
     @property
     def cost(self) -> float | None:
@@ -66,8 +83,10 @@ class RunSummary(Summary):
             "complete": self.complete,
             "cost": self.cost,
             "tokens": self.tokens,
+            **({"costs": costs} if (costs := costs_by_role(self.lines)) else {}),
             **({"answers": answers, "cached_answers": cached} if answers else {}),
             **({} if self.subset is None else {"estimate": self.subset.to_dict()}),
+            **({} if self.judged_by is None else {"judged_by": self.judged_by}),
             "overall": self.overall.in_brief(),
             "domains": {score.name: score.in_brief() for score in self.domains},
             "intervals": " ".join(filter(None, (self.answer, self.method))),
@@ -77,7 +96,7 @@ class RunSummary(Summary):
         """Return rows, notes and what the numbers mean, as the HTML report takes them."""
         rows = [
             {
-                "name": f"{score.name}, {self.subset}" if self.subset else score.name,
+                "name": ", ".join([score.name, *self.marks]),
                 "tasks": score.tasks,
                 "simulations": score.planned,
                 "verdicts": score.done,
@@ -87,7 +106,11 @@ class RunSummary(Summary):
         ]
         # How numbers are computed can wait for a question, unless there is more to say.
         meaning = [self.method] * self.is_usual
-        notes = filter(None, [self.answer, None if self.is_usual else self.method])
+        costs = costs_in_words(costs_by_role(self.lines))
+        notes = filter(
+            None,
+            [self.answer, None if self.is_usual else self.method, costs and f"Cost: {costs}."],
+        )
         return {"rows": rows, "notes": [*notes], "meaning": meaning}
 
 
@@ -108,11 +131,18 @@ class RunResult:
     config: Mapping[str, object] = field(default_factory=dict)
     errors: Sequence[Outcome] = ()
     notes: Sequence[str] = ()
+    checklist: Checklist | None = None
+    """What a rehearsal saw."""
 
     @property
     def complete(self) -> bool:
         """True if every planned simulation has a verdict."""
         return self.summary.complete
+
+    @property
+    def is_undecided(self) -> bool:
+        """True if the run was to answer a question, and all that was planned did not decide it."""
+        return mapping(self.config, STOPPED).get("outcome") == "undecided"
 
     @property
     def judged(self) -> bool:
@@ -140,6 +170,7 @@ class RunResult:
             "seconds": round(self.seconds, 3),
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
+            **({"rehearsal": self.checklist.to_dict()} if self.checklist else {}),
             **self.summary.to_dict(),
         }
 
@@ -181,4 +212,5 @@ def run_summary(
         is_usual=said == [method],
         subset=subset,
         answer=None if stopped is None else stopped.note,
+        judged_by=text_or_none(config.values.get(JUDGED_BY)) if config else None,
     )

@@ -3,24 +3,19 @@
 The official number counts every simulation by the benchmark's own verdict. A *variant* counts the
 same simulations otherwise: by the findings about each, it turns a verdict round or leaves it out.
 All have intervals by the method of the official number.
-
-The simulated user has a number of its own: the share of conversations with a fault, over passes and
-failures. Each task counts once in it, and its interval is over tasks.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from maseval.app.results.explained import MISFIT
-from maseval.core.finding import LEFT_OUT, NOT_READ, SOUND_FAIL, SOUND_PASS, Finding
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import Outcome, Simulation
-from maseval.core.words import count_of, percent
+from maseval.core.words import count_of
 from maseval.stats import Estimate, summarise
 from maseval.stats.summary import estimate
-from maseval.stats.trials import by_task, count_trials
+from maseval.stats.trials import by_task
 
 OFFICIAL = "official"
 
@@ -41,11 +36,11 @@ class Variant:
 
 
 def _fail_breaches(
-    outcome: Outcome, findings: Sequence[Finding], undecided: bool = False, manner: bool = False
+    outcome: Outcome, findings: Sequence[Finding], undecided: bool = False
 ) -> Outcome:
     policy = [each for each in findings if each.source == "policy"]
     decided = policy if undecided else [each for each in policy if each.grade != "undecided"]
-    broken = any(each.is_breach if manner else each.weight == "state" for each in decided)
+    broken = any(each.weight == "state" for each in decided)
     return outcome._replace(passed=False) if broken and outcome.passed else outcome
 
 
@@ -63,12 +58,6 @@ WITHOUT_BREACHES = Variant(
     "a pass counts only if no breach about state or money was found: an upper bound, as there may "
     "be breaches that no rule finds",
     _fail_breaches,
-)
-WITHOUT_MANNER = Variant(
-    "without breaches found, of manner too",
-    "the same, counting breaches of manner as well, where nothing wrong was written, charged or "
-    "told: a detail not named before the yes, no reason asked, a needless transfer",
-    partial(_fail_breaches, manner=True),
 )
 IF_UNDECIDED = Variant(
     "without breaches found, if every undecided case were a breach",
@@ -200,12 +189,11 @@ def _score(
 def variants_of_all(scores: Sequence[VariantScore]) -> list[VariantScore]:
     """Return the numbers beside the official one over all domains.
 
-    What breaches of manner or undecided cases change is left out where it is nothing.
+    What undecided cases change is left out where it is nothing.
     """
     others = [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
     decided = sum(each.differing for each in others if each.counted == WITHOUT_BREACHES.name)
-    further = (WITHOUT_MANNER.name, IF_UNDECIDED.name)
-    return [e for e in others if e.counted not in further or e.differing > decided]
+    return [e for e in others if e.counted != IF_UNDECIDED.name or e.differing > decided]
 
 
 def variant_rows(scores: Sequence[VariantScore]) -> list[dict[str, Any]]:
@@ -229,62 +217,3 @@ def variant_notes(scores: Sequence[VariantScore]) -> list[str]:
         words = "These are additional numbers; the official one is unchanged."
         return [f"{told[0].upper()}{told[1:]}. {words}"]
     return []
-
-
-@dataclass(frozen=True)
-class UserScore:
-    """The faults of a user model: in how many conversations, of how many that were read.
-
-    ``kinds`` has the number of conversations with each kind of fault.
-    """
-
-    model: str
-    conversations: int
-    read: int
-    faulty: int
-    share: Estimate
-    kinds: Mapping[str, int]
-
-    def __str__(self) -> str:
-        low, high = percent(self.share.low), percent(self.share.high)
-        told = (
-            f"{self.model}: a fault in {self.faulty} of {self.read} conversations "
-            f"({percent(self.share.value or 0.0)} [{low}, {high}])"
-        )
-        kinds = ", ".join(f"{kind} {number}" for kind, number in self.kinds.items())
-        return f"{told}: {kinds}" if kinds else told
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "share": self.share.in_brief()}
-
-
-def user_findings(
-    lines: Iterable[Outcome], findings: Findings
-) -> dict[Simulation, Sequence[Finding]]:
-    """Return what was found about the users of the conversations that came to their end."""
-    found: dict[Simulation, Sequence[Finding]] = {}
-    for line in lines:
-        every = findings.get(line.simulation)
-        if line.kind == "error" or every is None or any(each.kind == MISFIT for each in every):
-            continue
-        found[line.simulation] = [each for each in every if each.source == "user"]
-    return found
-
-
-def user_score(model: str, found: Findings) -> UserScore:
-    """Count the faults of the model that played the user, over passes and failures."""
-    kinds = {
-        one: {each.kind for each in findings if each.kind != NOT_READ}
-        for one, findings in found.items()
-    }
-    # It counts if a fault was found, or one could have been.
-    read = [one for one in found if kinds[one] or not found[one]]
-    tasks = count_trials((one[:2], bool(kinds[one])) for one in read)
-    return UserScore(
-        model,
-        len(found),
-        len(read),
-        sum(bool(kinds[one]) for one in read),
-        estimate([*tasks.values()]),
-        dict(Counter(kind for one in read for kind in sorted(kinds[one])).most_common()),
-    )

@@ -27,7 +27,9 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
+from maseval.app.running.opened_files import files_below
 from maseval.core.engine.worker_setup import is_installed
+from maseval.core.recorded import mapping
 
 _PARTS = {
     "agents": ("setup_agents",),
@@ -66,6 +68,34 @@ def code_of(
     elif own := [each for each in judges if _body(each)]:
         code["parts"] = {"evaluator": _Part(*own).hash}
     return {name: part for name, part in code.items() if part}
+
+
+# The files that a file opened when it was loaded: executed, or read like a prompt.
+_opened_by: dict[Path, list[Path]] = {}
+_LARGEST = 5_000_000
+
+
+def note_opened(file: Path, opened: dict[str, None]) -> None:
+    """Let files that another one opened while it was loaded count as a part of it."""
+    place = file.resolve()
+    found = [each.resolve() for each in files_below(opened, file.absolute().parent)]
+    if found or place not in _opened_by:  # imported before, it opens nothing
+        _opened_by[place] = [
+            each
+            for each in found
+            if "__pycache__" not in each.parts and each.stat().st_size <= _LARGEST
+        ]
+
+
+def executed_beside(code: object, opened: dict[str, None]) -> dict[str, str]:
+    """Return the Python files of the project that were opened, and are not in a run's ``code``."""
+    known = mapping(mapping(code).get("files"))
+    # Tracebacks open the files of modules, too.
+    loaded = {getattr(each, "__file__", None) for each in [*sys.modules.values()]}
+    found = {Path(each).resolve() for each in [*opened] if each.endswith(".py")}
+    own = (each for each in found if str(each) not in loaded and _is_own(each))
+    named = _short_names(sorted(own))
+    return {name: _digest(file.read_bytes()) for name, file in named.items() if name not in known}
 
 
 def source_of(thing: object) -> Path | None:
@@ -230,7 +260,7 @@ def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
         if file in files or not _is_own(file):
             continue
         files.add(file)
-        waiting += _packages_around(file)
+        waiting += [*_packages_around(file), *_opened_by.get(file, ())]
         source = _source(file)
         for _, target in source.imported:
             own = _file_of(target.spec)

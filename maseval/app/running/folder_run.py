@@ -5,15 +5,15 @@ folder, which locks it, and runs what is missing.
 
 ``RunWatch`` keeps count of a run while it is running, and stops it when there is a reason to:
 Ctrl-C, SIGTERM, a closed terminal, a ``Budget`` in money or tokens, a row of ``EqualFailures``, or
-an error at which the benchmark wants to stop. What is running is finished all the same; Ctrl-C
-twice stops at once.
+an error at which the benchmark wants to stop. What is running is finished all the same, after
+SIGTERM and SIGHUP within seconds; the same twice stops at once.
 """
 
 import re
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,14 +28,17 @@ from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
+from maseval.app.running.code_version import executed_beside
+from maseval.app.running.opened_files import opened_files
 from maseval.app.running.prices import Prices, without_list
 from maseval.app.running.progress import RunProgress, publish_progress
 from maseval.app.running.run_options import FolderRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import WorkerEvent
-from maseval.core.engine.process import end_signals
+from maseval.core.engine.process import end_after, end_signals, signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
+from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, total_cost
 from maseval.core.report import Report
 from maseval.core.storage.redaction import Secrets
@@ -43,7 +46,7 @@ from maseval.core.task import Task
 from maseval.core.task.queues import AgentData
 from maseval.core.words import as_file_name, money
 from maseval.runs import RunFolder, default_root, run_into, run_state
-from maseval.runs.config import CELL, UNTIL, RunConfig
+from maseval.runs.config import CELL, JUDGED_BY, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
 
@@ -142,6 +145,8 @@ class RunWatch(BenchmarkCallback):
             self.progress.recall(line)
         self.failures = EqualFailures(self.progress.lines.values())
         self._ended_by: int | None = None
+        self._ended_at = 0.0
+        self._opened: dict[str, None] = {}
         self._check_budget()
 
     @property
@@ -154,8 +159,8 @@ class RunWatch(BenchmarkCallback):
         show = self.run.options.display or (lambda progress: nullcontext())
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
         live = publish_progress(self.folder.path, self.progress, self.benchmark, self.secrets)
-        interruptible = end_signals(self._interrupt)
-        with interruptible, show(self.progress), live, held:
+        opening = opened_files()
+        with self._interruptible(), show(self.progress), live, held, opening as self._opened:
             try:
                 yield
             except KeyboardInterrupt:
@@ -172,10 +177,19 @@ class RunWatch(BenchmarkCallback):
 
     def result(self) -> RunResult:
         """Note the score in the folder, and return all numbers."""
+        self.folder.check_written()
         lines, check = self._recorded_lines(), self._check
         summary = run_summary(lines, self.folder.planned, self.folder.config)
         used = self.progress.cost, self.progress.tokens
         self.folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
+        notes = [check.note_on_recomputed or ""] if check and check.differing else []
+        code = self.folder.config.values.get("code")
+        if code and (beside := executed_beside(code, self._opened)):
+            self.folder.note_executed(beside)
+            notes.append(
+                f"The code of this run also executed or read {', '.join(beside)}, which no import "
+                "leads to: a change of it is not noticed when the run is resumed or compared"
+            )
         return RunResult(
             folder=self.folder.path,
             summary=summary,
@@ -184,7 +198,7 @@ class RunWatch(BenchmarkCallback):
             stopped=self.progress.stopping,
             config=self.folder.config.values,
             errors=[line for line in lines if line.kind == "error"],
-            notes=[check.note_on_recomputed or ""] if check and check.differing else [],
+            notes=notes,
         )
 
     def _recorded_lines(self) -> list[Outcome]:
@@ -226,16 +240,39 @@ class RunWatch(BenchmarkCallback):
             self.progress.stopping = self.progress.stopping or reason
             self.benchmark.stop()
 
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        with signal_handlers({signal.SIGALRM: self._end_now}), end_signals(self._interrupt):
+            try:
+                yield
+            finally:
+                if self._ended_by is not None:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+
+    def _end_now(self, number: int, frame: FrameType | None) -> None:
+        """Stop what is running; where that does not help, the next alarm ends the process."""
+        end_after(_LAST_SECONDS)
+        raise KeyboardInterrupt
+
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        # Whatever closes a terminal or ends a job may send its signal more than once.
-        repeated = number == self._ended_by != signal.SIGINT
-        if self.is_stopping and not repeated:
+        moment = time.monotonic()
+        # Whatever closes a terminal or ends a job may send its signal to the process and its group.
+        if number == self._ended_by != signal.SIGINT and moment < self._ended_at + _ONE_SIGNAL:
+            return
+        asked_before, self._ended_by, self._ended_at = self.is_stopping, number, moment
+        if asked_before and number == signal.SIGINT:
             raise KeyboardInterrupt
-        self._ended_by = number
+        if asked_before:
+            self._end_now(number, frame)
+        if number != signal.SIGINT:  # whatever sends it does not wait for long
+            signal.setitimer(signal.ITIMER_REAL, _GRACE_SECONDS)
         by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
         self._stop_if(f"{INTERRUPTED}{by}")
 
 
+# Kubernetes kills 30 seconds after SIGTERM, Docker 10.
+_GRACE_SECONDS, _LAST_SECONDS = 6.0, 3.0
+_ONE_SIGNAL = 1.0
 _STAGES = ("setup", "task", "evaluation")
 
 
@@ -277,6 +314,11 @@ class FolderRun(ABC):
         """Everything that the results depend on, tasks and trials included."""
 
     @property
+    def judged_by(self) -> str | None:
+        """The judge, where it is another than the benchmark's own: part of the number's name."""
+        return None
+
+    @property
     def knows_prices(self) -> bool:
         """True if the prices of all models are known, so that a cost of nothing is believed."""
         return False
@@ -313,12 +355,10 @@ class FolderRun(ABC):
         agent_data: AgentData | None,
         *,
         keep_reports: bool = False,
-        on_open: Callable[[Path], object] = lambda path: None,
     ) -> RunResult:
         """Run what is missing into the folder, until all is done or a reason to stop.
 
         ``parts`` are run one after the other, as tasks of the same id occur in several domains.
-        ``on_open`` is called with the folder, which is another one if the run forks off.
         """
         options, engine = self.options, self.options.chosen_engine
         notes: dict[str, object] = {"command": options.command} if options.command else {}
@@ -329,6 +369,8 @@ class FolderRun(ABC):
             notes["cache"] = True
         if self.prices.own:
             notes |= self.prices.to_notes()
+        if self.judged_by:
+            notes[JUDGED_BY] = self.judged_by
         if options.cell:
             notes[CELL] = dict(options.cell)
         support_by_name(self.config.get("benchmark"))  # raises before anything is run
@@ -337,7 +379,7 @@ class FolderRun(ABC):
         sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
         early = getattr(engine, "forked_for", lambda sizes: nullcontext())(sizes)
         with early, self._open({**self.config, **notes}) as folder:
-            on_open(folder.path)
+            benchmark.judge_record = JudgeRecord(record_path(folder.path))
             # All reports are in the folder; in memory only somebody's own callbacks want them.
             benchmark.keep_reports = keep_reports
             benchmark.stop_when_hopeless = True

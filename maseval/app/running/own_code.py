@@ -11,7 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, TypeVar
 
-from maseval.app.running.code_version import MASEVAL, source_of
+from maseval.app.running.code_version import MASEVAL, note_opened, source_of
+from maseval.app.running.opened_files import opened_files
 from maseval.core.engine.worker_setup import is_installed
 from maseval.core.exceptions import ConfigurationError
 
@@ -100,13 +101,19 @@ def _file(path: Path, what: OwnCode) -> ModuleType:
     assert spec is not None and spec.loader is not None  # it is a file, and named *.py
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pydantic look up their own module
-    _load_or_raise(path.name, partial(spec.loader.exec_module, module), what)
+    with opened_files() as opened:
+        _load_or_raise(path.name, partial(spec.loader.exec_module, module), what)
+    note_opened(path, opened)
     return module
 
 
 def _module(name: str, what: OwnCode) -> ModuleType:
     _make_importable(Path.cwd())
-    return _load_or_raise(name, partial(importlib.import_module, name), what)
+    with opened_files() as opened:
+        module = _load_or_raise(name, partial(importlib.import_module, name), what)
+    if module.__file__:
+        note_opened(Path(module.__file__), opened)
+    return module
 
 
 def _load_or_raise(name: str, load: Callable[[], T], what: OwnCode) -> T:

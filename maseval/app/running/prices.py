@@ -106,6 +106,15 @@ class Prices:
         return price.calculate_cost(usage, model_id) if price else None
 
 
+@dataclass(frozen=True)
+class FreePrices(Prices):
+    """The prices of a scripted model, by whatever name it is asked."""
+
+    def at(self, model_id: str, base_url: object = None) -> ModelPrice | None:
+        nothing = {model_id: {"input": 0.0, "output": 0.0}}
+        return ModelPrice("a script", StaticPricingCalculator(nothing), model_id)
+
+
 def noted_prices(models: Mapping[str, ModelPrice | None]) -> dict[str, object]:
     known = {model: price.to_config() for model, price in models.items() if price}
     unknown = [model for model, price in models.items() if price is None]

@@ -46,6 +46,7 @@ from maseval.core.task import (
     Task,
 )
 from maseval.core.task.queues import task_queue
+from maseval.core.words import value_or_type
 from maseval.runs import subset_config, task_ids
 from maseval.runs.config import CODE
 
@@ -90,7 +91,7 @@ def _check_benchmark(found: object) -> Benchmark | Maker:
         raise ConfigurationError(text)
     if not callable(found):
         raise ConfigurationError(
-            f"{found!r} is not a benchmark; name a subclass of maseval.Benchmark, "
+            f"{value_or_type(found)} is not a benchmark; name a subclass of maseval.Benchmark, "
             "a function that returns one, or an instance"
         )
     return found
@@ -106,8 +107,9 @@ def _make_benchmark(found: Benchmark | Maker, arguments: ExtraArguments) -> Benc
         return found
     made = call_with(found, arguments, "give them with --set (set=...)")
     if not isinstance(made, Benchmark):
-        text = f"{qualified_name(found)} returned {made!r}; it must return a Benchmark"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"{qualified_name(found)} returned {value_or_type(made)}; it must return a Benchmark"
+        )
     return made
 
 
@@ -329,7 +331,9 @@ def _agent_data(own: OwnBenchmark, options: BenchmarkRunOptions) -> dict[str, An
     """Add what is given to ``AGENT_DATA`` of the benchmark's module; None if there is neither."""
     usual = getattr(own.home, AGENT_DATA, None)
     if usual is not None and not isinstance(usual, Mapping):
-        raise ConfigurationError(f"{AGENT_DATA} of {own.name} is {usual!r}; it must be a dict")
+        raise ConfigurationError(
+            f"{AGENT_DATA} of {own.name} is {value_or_type(usual)}; it must be a dict"
+        )
     if usual is None and not options.agent_data:
         return None
     return {**(usual or {}), **(options.agent_data or {})}

@@ -31,7 +31,9 @@ from maseval.runs.report_line import Link, Seal
 FORM = "maseval bundle 2"
 _FIRST_FORM = "maseval bundle 1"
 SUFFIXES = ".maseval.zip"
-MANIFEST, JUDGED = "bundle.json", "judged.jsonl"
+MANIFEST = "bundle.json"
+JUDGED = ("judgements.jsonl", "judged.jsonl")
+"""The answers of judges; the second name is that of earlier versions."""
 REQUIRED = (CONFIG, LOG)
 # Bundles of versions before 0.9 may have these, which are not taken over.
 FORMER = ("report.html", "remarks.json", "certificate.json")
@@ -64,7 +66,7 @@ def versions_of(folder: RunFolder) -> list[dict[str, object]]:
 
 def _write_bundle(folder: RunFolder, target: Path, notes: Sequence[str]) -> BundleManifest:
     """Write the run; equal runs give equal bytes."""
-    kept = [name for name in (LOG, JUDGED) if (folder.path / name).is_file()]
+    kept = [name for name in (LOG, *JUDGED) if (folder.path / name).is_file()]
     files: dict[str, Mapping[str, object]] = {}
     content: dict[str, Any] = {
         "form": FORM,
@@ -135,7 +137,7 @@ def open_bundle(path: Path, target: Path) -> Iterator[RunFolder]:
 
 
 def _unpack(path: Path, folder: Path) -> BundleManifest:
-    with open_archive(path, (MANIFEST, *REQUIRED, JUDGED, *FORMER)) as archive:
+    with open_archive(path, (MANIFEST, *REQUIRED, *JUDGED, *FORMER)) as archive:
         missing = {MANIFEST, *REQUIRED} - set(archive.names)
         if missing:
             raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")

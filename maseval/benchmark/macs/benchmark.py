@@ -14,7 +14,7 @@ from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks.base import BenchmarkCallback
 from maseval.core.engine.engines import DEFAULT, AnyEngine
 from maseval.core.evaluator import Evaluator
-from maseval.core.exceptions import ConfigurationError
+from maseval.core.exceptions import ConfigurationError, UndecidedError
 from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
@@ -166,7 +166,7 @@ class MACSBenchmark(Benchmark):
         self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
     ) -> MACSEnvironment:
         """Return the tools of the task's domain, each with a model of its own."""
-        model_id = model_id_of(task.environment_data, "tool")
+        model_id = self._get_tool_model_id(task)
         environment = MACSEnvironment(
             task.environment_data,
             lambda name: self.get_model_adapter(
@@ -189,7 +189,7 @@ class MACSBenchmark(Benchmark):
     ) -> User | None:
         """Return the person of the scenario, who has one answer left when the turns are used up."""
         model = self.get_model_adapter(
-            model_id_of(task.user_data, "user"),
+            self._get_user_model_id(task),
             register_name="user_simulator",
             seed=seed_generator.derive_seed("simulators/user"),
         )
@@ -205,7 +205,7 @@ class MACSBenchmark(Benchmark):
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
         """Return one judge for what the user could see, one for what the agents did."""
-        model_id = model_id_of(task.evaluation_data, "evaluator")
+        model_id = self._get_evaluator_model_id(task)
         made = []
         for side in SIDES:
             model = self.get_model_adapter(
@@ -216,6 +216,17 @@ class MACSBenchmark(Benchmark):
             evaluator = MACSEvaluator(model, task, side)
             made.append(self.register("evaluators", f"{side}_gsr", evaluator))
         return made
+
+    # A subclass may choose other models.
+
+    def _get_tool_model_id(self, task: Task) -> str:
+        return model_id_of(task.environment_data, "tool")
+
+    def _get_user_model_id(self, task: Task) -> str:
+        return model_id_of(task.user_data, "user")
+
+    def _get_evaluator_model_id(self, task: Task) -> str:
+        return model_id_of(task.evaluation_data, "evaluator")
 
     def run_agents(
         self,
@@ -236,7 +247,13 @@ class MACSBenchmark(Benchmark):
     ) -> list[JsonObject]:
         """Return both judges' results as one evaluation."""
         user, system = super().evaluate(evaluators, agents, final_answer, traces)
-        return [combine_sides(user, system)]
+        found = combine_sides(user, system)
+        if found["passed"] is None and self.judge_record is not None:
+            # Resuming the run asks the judge again. Elsewhere the result is MASEval's.
+            errors = found["judge_errors"].items()
+            sides = "; ".join(f"{side} side: {error}" for side, error in errors)
+            raise UndecidedError(f"the judge gave no answer that can be used: {sides}")
+        return [found]
 
 
 def model_id_of(data: Mapping[str, object], role: str) -> str:

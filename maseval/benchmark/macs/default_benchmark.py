@@ -11,7 +11,6 @@ from importlib.resources import files
 from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data_loader import load_agent_config
 from maseval.benchmark.macs.environment import MACSEnvironment, MACSGenericTool
-from maseval.benchmark.macs.evaluator import fill_template
 from maseval.benchmark.macs.trajectories import TrajectoryLog
 from maseval.core.agent import AgentAdapter
 from maseval.core.exceptions import AgentError, ConfigurationError
@@ -22,6 +21,7 @@ from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
 from maseval.core.tracing import JsonObject
 from maseval.core.user import User
+from maseval.core.words import fill_template
 
 MAX_STEPS = 25
 MESSAGE = "message"

@@ -15,10 +15,11 @@ After ``src/`` of multiagent-collab-scenario-benchmark (Amazon.com, Inc. or its 
 import ast
 import hashlib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel
 
 from maseval.benchmark.macs.data.files import COMMIT, TEMPLATES_FILE, original_files
 from maseval.benchmark.macs.trajectories import (
@@ -30,10 +31,12 @@ from maseval.benchmark.macs.trajectories import (
 )
 from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.judge import MAX_ATTEMPTS, Judge, Question
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.recorded import RecordedTrace
 from maseval.core.task import Task
 from maseval.core.tracing import ConfigurableMixin, JsonObject
+from maseval.core.words import fill_template
 from maseval.data.files import SourceShapeError, parse_source, refuse_unreadable
 from maseval.data.folder import AnyPath
 
@@ -57,11 +60,6 @@ def _public_forms(content: bytes) -> Templates:
         raise SourceShapeError(f"{TEMPLATES_FILE} does not define {', '.join(missing)}")
     doubled = {ord("{"): "{{", ord("}"): "}}"}
     return {kind: found[name].translate(doubled) for kind, name in CONSTANTS.items()}
-
-
-def fill_template(template: str, values: Mapping[str, str]) -> str:
-    """Return the template with its ``{{names}}`` replaced in one pass: values are not expanded."""
-    return re.sub(r"\{\{(\w+)\}\}", lambda hole: values.get(hole[1], hole[0]), template)
 
 
 def constants_in(content: bytes) -> dict[str, str]:
@@ -100,7 +98,8 @@ GoalSide = Literal["user", "system"]
 SIDES: tuple[GoalSide, GoalSide] = ("user", "system")
 
 DEFAULT_ASSERTION = "User goals are achieved with help from the agent."
-MAX_TRY = 3
+MAX_TRY = MAX_ATTEMPTS
+QUESTION = "assertions"
 JUDGE_PARAMS: Params = {"temperature": 0, "response_format": {"type": "json_object"}}
 
 JudgedAssertion = dict[str, str]
@@ -157,18 +156,28 @@ def judge_prompt(
     return fill_template(templates[side], values)
 
 
-def judge_side(
-    judge: ModelAdapter, prompt: str, side: GoalSide, asserted: int, max_try: int = MAX_TRY
-) -> JsonObject:
-    """Ask until the answer can be read, at most ``max_try`` times."""
-    for attempt in range(1, max_try + 1):
-        raw = judge.generate(prompt, generation_params=JUDGE_PARAMS)
-        try:
-            return read_answer(raw, side, asserted)
-        except JudgeError:
-            if attempt == max_try:
-                raise
-    raise ValueError(f"max_try must be at least 1, not {max_try}")
+class JudgedSide(BaseModel):
+    """The judge's answer about one side, read and counted."""
+
+    gsr: float
+    partial_gsr: float
+    report: list[JudgedAssertion]
+    coverage: dict[str, int]
+
+
+def judge_side(judge: Judge, prompt: str, side: GoalSide, asserted: int) -> JsonObject:
+    """Return the answer for one side; ``JudgeError`` if none can be read."""
+    question = Question(
+        f"{QUESTION}: {side}",
+        "{{prompt}}",
+        JudgedSide,
+        params=JUDGE_PARAMS,
+        read=lambda raw: JudgedSide.model_validate(read_answer(raw, side, asserted)),
+    )
+    found = judge.ask(question, prompt=prompt)
+    if found.answer is None and not found.unanswered:
+        raise JudgeError(str(found.undecided), found.reply or "")
+    return found.require()
 
 
 def read_answer(raw: str, side: GoalSide, asserted: int) -> JsonObject:
@@ -250,7 +259,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
 
     def __init__(
         self,
-        model: ModelAdapter,
+        model: ModelAdapter | Judge,
         task: Task,
         gsr_type: GoalSide = "user",
         template: str | None = None,
@@ -259,7 +268,8 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
     ) -> None:
         if gsr_type not in SIDES:
             raise ConfigurationError(f"gsr_type is {gsr_type!r}; choose 'user' or 'system'")
-        self.model = model
+        self.judge = Judge.of(model, max_attempts=max_try)
+        self.model = self.judge.model
         self.task = task
         self.gsr_type: GoalSide = gsr_type
         self.template = load_templates()[gsr_type] if template is None else template
@@ -288,7 +298,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         )
         asserted = len(assertions_of(scenario["assertions"], self.gsr_type))
         try:
-            return judge_side(self.model, prompt, self.gsr_type, asserted, self.max_try)
+            return judge_side(self.judge, prompt, self.gsr_type, asserted)
         except JudgeError as error:
             unread = {"error": error.message, "raw_response": error.raw}
             empty = {"gsr": 0.0, "partial_gsr": 0.0, "report": []}
@@ -328,7 +338,7 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         return {
             **super().gather_config(),
             "gsr_type": self.gsr_type,
-            "model_id": self.model.model_id,
+            "model_id": self.judge.model_id,
             "template_sha256": hashlib.sha256(self.template.encode()).hexdigest(),
             "data_commit": COMMIT,
             "generation_params": dict(JUDGE_PARAMS),

@@ -25,6 +25,7 @@ from maseval.benchmark.macs.evaluator import (
 from maseval.benchmark.macs.metrics import RecordedGoals
 from maseval.benchmark.macs.trajectories import Trajectories, history_in, invocations_in
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.judge import Judge
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
@@ -37,7 +38,7 @@ RATES = ("user_gsr", "system_gsr", "overall_gsr", "partial_gsr")
 def score_conversation(
     conversation: Mapping[str, Any],
     scenario: JsonObject,
-    judge: ModelAdapter,
+    judge: ModelAdapter | Judge,
     *,
     primary_agent_id: str,
     human_id: str,
@@ -47,16 +48,17 @@ def score_conversation(
 ) -> JsonObject:
     """Let ``judge`` decide about both sides of a conversation; return the original's verdict on it.
 
-    An answer that cannot be read is asked for again, three times in all, and then counts as a
-    failure with ``error`` and ``raw_response``. With ``strict`` there is one attempt, and where the
-    original's script would crash a ``JudgeError`` is raised. ``templates`` default to the
-    original's, fetched.
+    An answer that cannot be read is asked for once more, and then counts as a failure with
+    ``error`` and ``raw_response``. With ``strict`` there is one attempt, and where the original's
+    script would crash a ``JudgeError`` is raised. ``templates`` default to the original's, fetched.
     """
     found = templates or load_templates()
+    asked = Judge.of(judge, max_attempts=1 if strict else MAX_TRY)
+    asked.key = {"task_id": str(index), "trial": 0}
     try:
         prompts = _prompts(conversation, scenario, primary_agent_id, human_id, found)
         user, system = (
-            judge_side(judge, prompt, side, asserted, 1 if strict else MAX_TRY)
+            judge_side(asked, prompt, side, asserted)
             for side, (prompt, asserted) in prompts.items()
         )
         report = [*user["report"], *system["report"]]
@@ -102,7 +104,7 @@ def _verdict(index: int, rates: Sequence[float], report: Sequence[object]) -> Js
 def score_conversations(
     folder: AnyPath,
     domain: str,
-    judge: ModelAdapter,
+    judge: ModelAdapter | Judge,
     *,
     strict: bool = False,
     data_dir: AnyPath | None = None,

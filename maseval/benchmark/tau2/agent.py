@@ -14,6 +14,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.formats.message import (
     STOP,
+    Reply,
     SpokenMessage,
     Tau2Message,
     assistant_message,
@@ -53,7 +54,10 @@ class MessageAgent(ABC):
     The run loop asks for one message at a time (``reply``) and carries out the calls itself.
     ``run`` does a whole turn, text against text, and makes the calls through ``tools``. After
     ``max_tool_calls`` calls in a turn the model is not asked again, and the agent apologises.
+    In a run, ``listener`` makes and records the calls of such a turn.
     """
+
+    listener: Callable[[str, Reply], str] | None = None
 
     def __init__(
         self, tools: Mapping[str, Callable[..., object]], max_tool_calls: int | None = 50
@@ -69,6 +73,7 @@ class MessageAgent(ABC):
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew, with what the agent has seen of a task's own history."""
+        self.reset()
         self._messages = list(history)
 
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
@@ -116,6 +121,8 @@ class MessageAgent(ABC):
 
     def run(self, query: str) -> str:
         """Answer a user's message, calling tools until the agent speaks."""
+        if self.listener is not None:
+            return self.listener(query, self.reply)
         answer = self.reply([user_message(query)])
         while (calls := answer.get("tool_calls")) is not None:
             answer = self.reply([answer_call(self.tools, call) for call in calls])
@@ -278,8 +285,8 @@ class SoloAgent(DefaultTau2Agent):
         return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
-        """Return True if the agent has called ``done``."""
-        return not is_tool_call(message) and STOP in (message["content"] or "")
+        """Return True if the agent has called ``done``, or writes its word beside other calls."""
+        return STOP in (message["content"] or "")
 
 
 DONE: dict[str, Any] = {

@@ -1,26 +1,28 @@
 """Tau2Benchmark: tau2 for any agent.
 
-The loop is tau2-bench v0.2.0's (MIT, Sierra Research), except that maseval drives the agent.
+The loop is the original's, except that maseval drives the agent.
+
+After tau2-bench v0.2.0, src/tau2/run.py (MIT, Sierra Research).
 """
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import nullcontext
 from enum import StrEnum
 from functools import cache, cached_property, partial
 from typing import Any, Self
 
-from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, record_questions
-from maseval.benchmark.tau2.conversation.participants import (
-    Participant,
-    TextAgent,
-    TextUser,
-    takes_part,
+from maseval.benchmark.tau2.agent import MessageAgentAdapter
+from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator
+from maseval.benchmark.tau2.conversation.participants import Participant, TextAgent, takes_part
+from maseval.benchmark.tau2.conversation.turns import (
+    AgentTurns,
+    has_text_hooks,
+    user_side,
 )
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_guidelines
 from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_named, release_of
-from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.environment import AFTER_END, Tau2Environment
 from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
@@ -30,7 +32,9 @@ from maseval.benchmark.tau2.formats.message import (
     user_message,
 )
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.overrides import overrides
 from maseval.benchmark.tau2.remote_state import DomainInUse, register_domains
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import ModelRole, Wording, scenario_text, template
 from maseval.benchmark.tau2.user import Tau2User
 from maseval.benchmark.tau2.wording import AnyTexts, OurWording, wording_of, words_on_our_texts
@@ -43,6 +47,7 @@ from maseval.core.engine.participants import hook
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.judge import Judge
 from maseval.core.messages import MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
@@ -148,6 +153,9 @@ class Tau2Benchmark(Benchmark):
         self.short_conversations = short_conversations
         self.release = None if version is None else release_named(version)
         self.validate_communication = validate_communication
+        self._runs_agents = overrides(type(self), "run_agents")
+        if self._runs_agents:
+            self._refuse_texts_alone(type(self), "run_agents")
         check_limit("max_errors", max_errors)
         check_limit("timeout", timeout)
         self.max_errors = max_errors
@@ -156,6 +164,13 @@ class Tau2Benchmark(Benchmark):
         self._said_not_comparable = False
         self._in_use: tuple[DomainInUse, ...] | None = None
         self._remember()
+
+    def _refuse_texts_alone(self, kind: type, method: str) -> None:
+        if self.mode is Mode.SOLO:
+            raise ConfigurationError(
+                f"{kind.__name__} overrides {method}, which answers a user's message; in solo mode "
+                "there is no user. Override execution_loop of the benchmark instead"
+            )
 
     def _remember(self) -> None:
         # One and the same wording for the whole run; the files are verified once for all.
@@ -346,9 +361,12 @@ class Tau2Benchmark(Benchmark):
         user: User | None,
         seed_generator: SeedGenerator,
     ) -> Sequence[Evaluator]:
-        """Return the original's checks, with a judge model only if the task names one."""
-        judge_id = task.evaluation_data.get("model_id")
-        judge = self._model("judge", judge_id, environment, seed_generator) if judge_id else None
+        """Return the original's checks, with a judge only if the task names one."""
+        judge: ModelAdapter | Judge | None = None
+        if (judge_id := task.evaluation_data.get("model_id")) == RULE:
+            judge = Judge(RULE)
+        elif judge_id:
+            judge = self._model("judge", judge_id, environment, seed_generator)
         wording = self.wording(environment.release)
         return [Tau2Evaluator(task, environment, nl_model=judge, wording=wording)]
 
@@ -377,6 +395,7 @@ class Tau2Benchmark(Benchmark):
         try:
             self._converse(self._agent_side(agents, task, environment), user, environment)
         finally:
+            environment.refuse_agent(AFTER_END)
             self._register_tools(environment)
             _share_trajectory(agents, environment)
         said = (m["content"] for m in environment.trajectory.messages if m["role"] == "assistant")
@@ -385,11 +404,11 @@ class Tau2Benchmark(Benchmark):
     def _converse(
         self, agent: Participant, user: User | None, environment: Tau2Environment
     ) -> None:
-        with nullcontext() if user is None else record_questions(user, environment) as respond:
+        with user_side(user, environment) as side:
             self.orchestrator(
                 environment,
                 agent,
-                user if user is None or takes_part(user) else TextUser(user, respond),
+                side,
                 max_steps=self.max_invocations,
                 max_errors=self.max_errors,
                 validate_communication=self.validate_communication,
@@ -403,10 +422,15 @@ class Tau2Benchmark(Benchmark):
     def _agent_side(
         self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
     ) -> Participant:
-        if len(agents) == 1 and takes_part(agents[0]):
-            return agents[0]
+        run = partial(self.run_agents, agents, task, environment)
+        match agents:
+            case [MessageAgentAdapter() as one] if self._runs_agents or has_text_hooks(one):
+                self._refuse_texts_alone(type(one.agent), "run")
+                return AgentTurns(one, run, environment)
+            case [one] if takes_part(one):
+                return one
         return TextAgent(
-            lambda query: self.run_agents(agents, task, environment, query),
+            run,
             lambda messages: load_conversation(agents, messages),
             ", ".join(agent.name for agent in agents),
         )
@@ -420,6 +444,7 @@ class Tau2Benchmark(Benchmark):
         try:
             answer = settle(self.run_agents(agents, task, environment, task.query))
         finally:
+            environment.refuse_agent(AFTER_END)
             self._register_tools(environment)
         names = ", ".join(agent.name for agent in agents)
         trajectory.add(assistant_message(str(answer), cost=0.0), names)

@@ -15,10 +15,11 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import SimulationRecord
 from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.scoring.judge import RememberingJudge
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import read_findings
+from maseval.core.judge import Judge
 from maseval.core.recorded import mapping
 from maseval.core.words import count_of, percent, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
@@ -140,7 +141,7 @@ def digest(value: object) -> str:
 
 
 def certify(
-    whole: SimulationRecord, *, partial: bool = False, judge: RememberingJudge | None = None
+    whole: SimulationRecord, *, partial: bool = False, judge: Judge | None = None
 ) -> Certificate:
     """Score every simulation of a record again and certify the numbers.
 
@@ -148,6 +149,11 @@ def certify(
     their split is, and those that are not listed have no verdict. Without a ``judge`` of
     natural-language assertions, a record with rewards that depend on them cannot be certified.
     """
+    if judge is not None and judge.model == RULE:
+        raise CertificateError(
+            "the verdicts are those of a rule, which is not the official judge; certify a run that "
+            "was judged by a model"
+        )
     forget_hashes()  # a certificate rests on the data files as they are now
     planned, hashed = bool(whole.tasks or whole.planned), hashlib.sha256()
     modes, texts, code = set[str](), set[str](), list[str | None]()
@@ -190,7 +196,7 @@ def certify(
 def verify(
     certificate: Certificate | Mapping[str, Any] | str,
     whole: SimulationRecord,
-    judge: RememberingJudge | None = None,
+    judge: Judge | None = None,
 ) -> list[str]:
     """Certify a record again; the parts in which the outcome differs, so none if all is well.
 

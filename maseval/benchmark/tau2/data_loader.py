@@ -1,7 +1,9 @@
 """The data that a run needs: policies, databases and tasks of a domain.
 
-Source: tau2-bench v0.2.0, ``data/tau2/`` (MIT). Missing files are fetched first:
-``data.files`` knows which files are right. Task files and splits are read as they are.
+Missing files are fetched first: ``data.files`` knows which files are right. Task files and splits
+are read as they are.
+
+After tau2-bench v0.2.0, src/tau2/domains/*/utils.py (MIT, Sierra Research).
 """
 
 import hashlib
@@ -394,6 +396,7 @@ def build_tasks(
     world: dict[str, object] = {
         "domain": chosen.name,
         "version": release.name,
+        "tools": tuple(chosen.toolkit.all_tools()),
         "policy": chosen.policy(folder),
         "db_path": str(folder / chosen.db_file),
         "user_db_path": str(folder / chosen.user_db_file) if chosen.user_db_file else None,

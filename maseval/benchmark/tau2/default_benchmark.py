@@ -9,6 +9,7 @@ from typing import Any
 from maseval.benchmark.tau2.agent import DONE, DefaultTau2Agent, DefaultTau2AgentAdapter, SoloAgent
 from maseval.benchmark.tau2.benchmark import Mode, Tau2Benchmark, model_id_of
 from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.overrides import overrides
 from maseval.benchmark.tau2.texts.original import SOLO
 from maseval.core.agent import AgentAdapter
 from maseval.core.engine.participants import hook
@@ -38,6 +39,12 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
         """Return one reference agent, named ``default_agent``."""
         model_id = model_id_of(agent_data, "agent", 'agent_data={"model_id": ...}')
+        for name in ("get_tools", "get_tool"):
+            if overrides(type(environment), name):
+                raise ConfigurationError(
+                    f"{type(environment).__name__} overrides {name}, which the reference agent "
+                    "does not call; override create_tools instead"
+                )
         wording = self.wording(environment.release)
         model = self._model("agent", model_id, environment, seed_generator)
         if agent_data.get("reasoning_policy") is not None:

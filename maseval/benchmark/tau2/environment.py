@@ -5,6 +5,7 @@ After tau2-bench v0.2.0, src/tau2/environment/environment.py (MIT, Sierra Resear
 
 import copy
 import inspect
+import logging
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, cached_property, lru_cache
@@ -26,18 +27,25 @@ from maseval.benchmark.tau2.formats.message import (
     from_chat,
     user_message,
 )
-from maseval.benchmark.tau2.overrides import Overrides, overridden_hooks
+from maseval.benchmark.tau2.overrides import Overrides, overridden_hooks, overrides
 from maseval.benchmark.tau2.world.setting import TaskStage, beginning
 from maseval.benchmark.tau2.world.state.hashing import state_hash
 from maseval.benchmark.tau2.world.tasks import initial_state
 from maseval.benchmark.tau2.world.trajectory import Trajectory
-from maseval.benchmark.tau2.world.world import ReplayError, to_json_str
+from maseval.benchmark.tau2.world.world import ReplayError, collides, to_json_str
 from maseval.core.clock import Clock, acting_agent
 from maseval.core.environment import Environment, only_one
 from maseval.core.tool import describe_as
 
 OVER = "Error: the simulation is over: its limit of {} steps is reached"
 ENDED = "Error: the simulation is over: the user has ended it"
+AFTER_END = "Error: the conversation is over, so this call was not made"
+OUT_OF_TURN = (
+    "Error: it is the customer's turn, so this call was not made; tools answer again when the "
+    "customer has spoken"
+)
+
+logger = logging.getLogger(__name__)
 
 
 class Tau2Environment(Environment):
@@ -49,9 +57,8 @@ class Tau2Environment(Environment):
     the text that a model reads and never raises. Every call is recorded in ``trajectory``, so an
     agent of any framework is scored by what it did.
 
-    A subclass may override ``create_tools``, ``create_user_tools``, ``make_tool_call`` and
-    ``sync_tools``; live runs follow them, and verdicts stay those of the original's tools
-    (``overrides``).
+    A subclass may override how tools are made and called; live runs follow it, and verdicts stay
+    those of the original's tools (``overrides``).
     """
 
     state: dict[str, Any]
@@ -69,6 +76,9 @@ class Tau2Environment(Environment):
         self._overrides: Overrides | None = None
         clock = Clock.here()
         self._acting = None if clock is None else clock.acting
+        self._simulation = None if clock is None else clock.simulation
+        self._refusal: str | None = None
+        self._has_remarked = False
         self.ended_by_user = False
         """True if the user ended the simulation in the midst of the agent's turn."""
         super().__init__(task_data, callbacks, environment_data=environment_data)
@@ -130,9 +140,9 @@ class Tau2Environment(Environment):
 
     @property
     def db(self) -> DB:
-        """The company's database."""
+        """The company's database; a record that is taken from it sees all that tools change."""
         db: DB = self.world.tools.db
-        return db
+        return db.own_rows()
 
     @property
     def toolkit(self) -> ToolKitBase[Any]:
@@ -159,7 +169,7 @@ class Tau2Environment(Environment):
 
     def _equip(self) -> None:
         vars(self).pop("tools", None)  # a twin's would call into the other environment
-        hooks = overridden_hooks(type(self), Tau2Environment)
+        hooks = overridden_hooks(type(self))
         if not hooks:
             return
         original = self._stage.world_after(self.trajectory.messages)
@@ -251,8 +261,8 @@ class Tau2Environment(Environment):
             }
             if self._overrides is not None and self._overrides.is_answering:
                 return self.respond(call)["content"] or ""
-            if self.is_over:
-                return self.is_over
+            if why := self.objection_to(requestor):
+                return why
             call["id"] = self.trajectory.next_call_id()
             make = assistant_message if requestor == "assistant" else user_message
             agent = acting_agent(self._acting) if requestor == "assistant" else None
@@ -263,11 +273,33 @@ class Tau2Environment(Environment):
 
     @property
     def is_over(self) -> str | None:
-        """The error that an agent reads if it continues after the end; None before the end."""
+        """The error that a side reads if it continues after the end; None before the end."""
         limit = self.step_limit
         if limit is not None and self.trajectory.steps >= limit:
             return OVER.format(limit)
+        if self.trajectory.termination_reason is not None:
+            return AFTER_END
         return ENDED if self.ended_by_user else None
+
+    def refuse_agent(self, why: str | None) -> None:
+        """Answer the agent's calls with this error from now on; None lets it act again.
+
+        A call that is being made is completed first. It holds for ``tools``, whoever offers them.
+        """
+        with self.lock:
+            self._refusal = why
+
+    def objection_to(self, side: Requestor) -> str | None:
+        """Return the error that a side reads if it acts now; None if it may."""
+        why = self.is_over or (self._refusal if side == "assistant" else None)
+        # An agent hears of its limit, or of a user who left, in its own turn as well.
+        if why and self._refusal and not self._has_remarked:
+            self._has_remarked = True
+            task, trial = self._simulation or ("unknown", 0)
+            who = "agent" if side == "assistant" else "user"
+            text = "task %s, trial %s: the %s called a tool out of turn, which had no effect"
+            logger.warning(text, task, trial, who)
+        return why
 
     # The same calls as the original has them; nothing of these is recorded.
 
@@ -302,7 +334,9 @@ class Tau2Environment(Environment):
 
     def make_user_tool_call(self, tool_name: str, **kwargs: Any) -> Any:
         """Make a tool call for the customer; see ``make_tool_call``."""
-        return self.world.call(tool_name, "user", kwargs)
+        if collides(kwargs):
+            return self.world.call(tool_name, "user", kwargs)
+        return self.make_tool_call(tool_name, requestor="user", **kwargs)
 
     def run_env_function_call(self, env_function_call: Mapping[str, object]) -> Any:
         """Call what a task file asks for, and synchronise."""
@@ -358,6 +392,8 @@ class Tau2Environment(Environment):
         return beginning(self._stage).hashes[0]
 
     def _final_hashes(self) -> tuple[str, str | None]:
+        if any(overrides(type(self), name) for name in ("get_db_hash", "get_user_db_hash")):
+            return self.get_db_hash(), self.get_user_db_hash()
         # A hash reads the whole database, so what was never touched is not hashed again.
         start, state = beginning(self._stage), self.world.state()
         company, customer = start.hashes
@@ -369,14 +405,14 @@ class Tau2Environment(Environment):
         )
 
     def gather_traces(self) -> dict[str, Any]:
-        initial, final = beginning(self._stage).hashes, self._final_hashes()
+        initial, final = self.get_initial_db_hash(), self._final_hashes()
         return {
             **super().gather_traces(),
             "domain": self.domain,
-            "initial_db_hash": initial[0],
+            "initial_db_hash": initial,
             "final_db_hash": final[0],
             "final_user_db_hash": final[1],
-            "db_changed": initial[0] != final[0],
+            "db_changed": initial != final[0],
             "simulation": self.trajectory.to_simulation(),
         }
 

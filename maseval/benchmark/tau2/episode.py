@@ -4,6 +4,8 @@ The simulation is that of every run: the same orchestrator, worlds, participants
 Whoever holds an episode says what its side says (``act``) and has the other side answer
 (``advance``, or ``advance_async`` in an event loop). Between two messages an episode is nothing but
 data: no thread waits, and ``twin`` copies it.
+
+After tau2-bench v1.0.1, src/tau2/gym/ (MIT, Sierra Research).
 """
 
 import copy
@@ -35,7 +37,7 @@ from maseval.benchmark.tau2.formats.message import (
 from maseval.benchmark.tau2.formats.simulation import with_keys
 from maseval.benchmark.tau2.players.scripted import PLAYERS, make_agent, make_user
 from maseval.benchmark.tau2.scoring.case import Case, KnownTask
-from maseval.benchmark.tau2.scoring.judge import NoJudgeError
+from maseval.benchmark.tau2.scoring.judge import OFFICIAL_JUDGE, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import EvaluationType, Verdict, score
 from maseval.benchmark.tau2.texts.original import SOLO
 from maseval.core.event_loop import settle
@@ -52,7 +54,7 @@ Partner = str | ModelAdapter | Callable[[list[Message], Tools], Answer]
 """Who plays the other side: ``scripted`` for the user or a scripted agent's name, a model, or a
 function from the messages and tools that a model would be sent to a text, or to tool calls."""
 
-DEFAULT_MODEL, DEFAULT_JUDGE = "gpt-4.1", "gpt-4.1-2025-04-14"
+DEFAULT_MODEL = "gpt-4.1"
 # Arguments of a model that say how it is reached, not how it answers.
 _CONNECTION = {"api_base": "base_url", "base_url": "base_url", "api_key": "api_key"}
 SCRIPTED = "scripted"
@@ -215,7 +217,7 @@ class Episodes(DefaultAgentTau2Benchmark):
                 f"the reward of task {self.task_id!r} depends on natural-language assertions, and "
                 "there is no model to judge them; give judge=MODEL"
             )
-        return self.judge or resolve_model(DEFAULT_JUDGE)
+        return self.judge or resolve_model(OFFICIAL_JUDGE)
 
     def agent_tools(self, environment: Tau2Environment) -> list[dict[str, Any]]:
         """Return the agent's tools; a caller who plays the agent has ``done`` as well."""

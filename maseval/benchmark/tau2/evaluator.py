@@ -9,8 +9,7 @@ Since v1.0.0, simulations that failed for reasons outside the conversation
 *leaderboard* counts them as failed trials. ``compute_run_metrics`` gives both, by name, because the
 difference can be several points.
 
-After tau2-bench v0.2.0 and v1.0.1, src/tau2/evaluator/ and src/tau2/metrics/agent_metrics.py (MIT,
-Sierra Research).
+After tau2-bench v0.2.0, src/tau2/metrics/agent_metrics.py (MIT, Sierra Research).
 """
 
 import logging
@@ -37,6 +36,7 @@ from maseval.benchmark.tau2.wording import OURS
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import StateMatch
 from maseval.core.evaluator import Evaluator
+from maseval.core.judge import Judge
 from maseval.core.model import ModelAdapter
 from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_report
 from maseval.core.provider_errors import ProviderError
@@ -71,7 +71,7 @@ class Tau2Evaluator(Evaluator):
         self,
         task: Task,
         environment: Tau2Environment,
-        nl_model: ModelAdapter | None = None,
+        nl_model: ModelAdapter | Judge | None = None,
         wording: Wording = OURS,
     ) -> None:
         super().__init__(task, environment)

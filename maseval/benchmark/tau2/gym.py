@@ -7,7 +7,7 @@ environment runs in the thread that calls it and leaves nothing behind when it i
 An action is a text to the other side, or one tool call: as JSON, or as one would write it in
 Python. What a side sees is one line for each message.
 
-After tau2-bench v1.0.1, src/tau2/gym (MIT, Sierra Research).
+After tau2-bench v1.0.1, src/tau2/gym/ (MIT, Sierra Research).
 """
 
 import ast
@@ -313,7 +313,7 @@ def _findings(episode: Episode) -> Info:
     cause = explain_with_cause(ScoredCase(case, episode.verdict.reward_info, errata))[1]
     policy = check_case(case)
     cause = cause and beside_policy(cause, policy.findings)
-    found = [*([cause] if cause else []), *policy.findings, *user_findings(case, cause)]
+    found = [*([cause] if cause else []), *policy.findings, *user_findings(case)]
     return {
         "breaches": [each.to_dict() for each in policy.breaches],
         "findings": [each.to_dict() for each in found],

@@ -1,16 +1,16 @@
 """Hooks of ``Tau2Environment`` that a subclass overrides, carried out in a live run.
 
-``create_tools`` and ``create_user_tools`` may add, wrap or leave out tools; ``make_tool_call`` and
-``sync_tools`` may do something else than the original. A verdict is about the original's tools all
-the same. So a second world, which no override touches, follows the live one: every call that
-reaches a tool of the original is made there as well. Where the live answer or the live databases
-differ from that world's, the tool message carries ``override``: the calls that reached the
-original's tools, with its answers, and whether something else wrote. Replay makes those calls in
-the place of the recorded one. A message with the original's own answer carries nothing.
+``create_tools`` and ``create_user_tools`` may add, wrap or leave out tools; ``get_response``,
+``make_tool_call``, ``to_json_str`` and ``sync_tools`` may do something else than the original. A
+verdict is about the original's tools all the same. So a second world, which no override touches,
+follows the live one: every call that reaches a tool of the original is made there as well. Where
+the live answer or the live databases differ from that world's, the tool message carries
+``override``: the calls that reached the original's tools, with its answers, and whether something
+else wrote. Replay makes those calls in the place of the recorded one. A message with the original's
+own answer carries nothing.
 """
 
 import copy
-import logging
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -22,32 +22,47 @@ from maseval.benchmark.tau2.formats.message import (
     Override,
     Requestor,
     Tau2ToolCall,
+    ToolAnswer,
     ToolMessage,
     tool_message,
 )
 from maseval.benchmark.tau2.world.world import World, WorldState, collides, text_or_error
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.tool import tool_definition
 
-_HOOKS = ("create_tools", "create_user_tools", "make_tool_call", "sync_tools")
-_NOT_CALLED = ("get_response", "make_user_tool_call")
+_HOOKS = (
+    *("create_tools", "create_user_tools", "get_response", "make_tool_call"),
+    *("make_user_tool_call", "to_json_str", "sync_tools"),
+)
+_WORLD = "is the world's own; override setup_state, create_tools or create_user_tools instead"
+_STAGE = (
+    "is not called in a run: a task's stage is set, and its end judged, in worlds of the original; "
+    "override setup_state instead"
+)
+_REFUSED = {
+    **dict.fromkeys(("db", "toolkit", "user_toolkit"), _WORLD),
+    **dict.fromkeys(("set_state", "run_env_function_call", "run_env_assertion"), _STAGE),
+}
 # Tools that can be recorded; other objects, such as a framework's own tools, are left alone.
 _FUNCTIONS = (FunctionType, MethodType, BuiltinFunctionType, partial)
 
 Tool = Callable[..., Any]
 
-_log = logging.getLogger(__name__)
+
+@cache
+def overrides(kind: type, name: str) -> bool:
+    """Return True if a method of a class is not maseval's own."""
+    owner = next(each for each in kind.__mro__ if name in vars(each))
+    return not owner.__module__.startswith("maseval.")
 
 
-@cache  # said once for each class
-def overridden_hooks(mine: type, base: type) -> list[str]:
-    """Return the hooks that a subclass overrides; warn of methods that no live run calls."""
-    if mine is base:
-        return []
-    for name in _NOT_CALLED:
-        if getattr(mine, name) is not getattr(base, name):
-            words = "%s overrides %s, which live runs do not call; override make_tool_call instead"
-            _log.warning(words, mine.__name__, name)
-    return [name for name in _HOOKS if getattr(mine, name) is not getattr(base, name)]
+@cache
+def overridden_hooks(mine: type) -> list[str]:
+    """Return the hooks that a subclass overrides; refuse those that could not be followed."""
+    for name, reason in _REFUSED.items():
+        if overrides(mine, name):
+            raise ConfigurationError(f"{mine.__name__} overrides {name}, which {reason}")
+    return [name for name in _HOOKS if overrides(mine, name)]
 
 
 class HookedEnvironment(Protocol):
@@ -58,6 +73,15 @@ class HookedEnvironment(Protocol):
     def make_tool_call(
         self, tool_name: str, requestor: Requestor = "assistant", **kwargs: Any
     ) -> Any: ...
+    def make_user_tool_call(self, tool_name: str, **kwargs: Any) -> Any: ...
+    def get_response(
+        self,
+        tool_name: str,
+        requestor: Requestor = "assistant",
+        tool_call_id: str = "",
+        **kwargs: Any,
+    ) -> Mapping[str, Any]: ...
+    def to_json_str(self, resp: object) -> str: ...
     def sync_tools(self) -> None: ...
 
 
@@ -73,6 +97,7 @@ class Overrides:
         self._environment = environment
         self._original = original
         self._reached: list[dict[str, Any]] | None = None
+        self._make = self._call_original
         self.tools: dict[Requestor, Mapping[str, Tool]] = {}
         self.plain: set[Tool] = set()
 
@@ -107,14 +132,15 @@ class Overrides:
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Answer a call through the overridden hooks."""
         if self.is_answering:
-            return tool_message(call, text_or_error(self._call_original, call))
+            make, self._make = self._make, self._call_original
+            return tool_message(call, text_or_error(make, call))
         before = self._states()
         reached: list[dict[str, Any]] = []
         self._reached = reached
         try:
-            content, error = text_or_error(self._call_tool, call)
+            content, error = self._answer(call)
         finally:
-            self._reached = None
+            self._reached, self._make = None, self._call_original
         only = reached[0] if len(reached) == 1 else {}
         if only.get("content") == content:  # a tool that a wrapper calls returns errors as texts
             error = only["error"]
@@ -143,6 +169,18 @@ class Overrides:
         self._environment.sync_tools()
         self._original.settle()
 
+    def _answer(self, call: Tau2ToolCall) -> ToolAnswer:
+        if "get_response" not in self.hooks or collides(call["arguments"]):
+            return text_or_error(self._call_tool, call)
+        self._make = self._call_tool  # for the original's, which answers the call itself
+        arguments = copy.deepcopy(call["arguments"])
+        made = partial(self._environment.get_response, call["name"], call["requestor"], call["id"])
+        try:
+            answer = made(**arguments)
+        except Exception as exception:  # a tool called by a model: its error is an answer
+            return f"Error: {exception}", True
+        return answer["content"], bool(answer["error"])
+
     def _call_tool(self, call: Tau2ToolCall) -> Any:
         name, tools = call["name"], self.tools.get(call["requestor"])
         if tools is None:
@@ -153,15 +191,18 @@ class Overrides:
             return self._call_original(call)
         result = tools[name](**copy.deepcopy(call["arguments"]))
         self._environment.sync_tools()
-        return result
+        return self._environment.to_json_str(result)
 
     def _call_original(self, call: Tau2ToolCall) -> Any:
         name, requestor, arguments = call["name"], call["requestor"], call["arguments"]
         if collides(arguments):  # such a name cannot be passed on through a hook
             return self.reach(name, requestor, arguments)
-        result = self._environment.make_tool_call(name, requestor=requestor, **arguments)
+        if requestor == "user":
+            result = self._environment.make_user_tool_call(name, **arguments)
+        else:
+            result = self._environment.make_tool_call(name, requestor=requestor, **arguments)
         self._environment.sync_tools()
-        return result
+        return self._environment.to_json_str(result)
 
     def _states(self) -> tuple[WorldState, WorldState]:
         return self._environment.world.state(), self._original.state()

@@ -14,6 +14,7 @@ from maseval.benchmark.tau2.formats.message import (
     OUT_OF_SCOPE,
     STOP,
     TRANSFER,
+    Reply,
     SpokenMessage,
     Tau2Message,
     assistant_message,
@@ -40,8 +41,6 @@ from maseval.core.user import User
 from maseval.core.words import count_of
 
 _MAX_TOOL_ROUNDS = 100
-
-Reply = Callable[[Sequence[Tau2Message]], SpokenMessage]
 
 
 class MessageUser(User):
@@ -129,6 +128,13 @@ class MessageUser(User):
     def is_stop(self, message: SpokenMessage) -> bool:
         """Return True if the user's message ends the conversation."""
         return is_user_stop(message)
+
+    def has_ended(self, message: SpokenMessage) -> bool:
+        """Return True if the user has ended the conversation: with this message, or being done."""
+        if is_tool_call(message):
+            return False
+        by_words = is_user_stop(message) and type(self).is_done is MessageUser.is_done
+        return by_words or self.is_done()
 
     # Text against text, for loops that know nothing of messages.
 

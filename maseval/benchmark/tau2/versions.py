@@ -2,6 +2,8 @@
 
 Wherever two releases of the original differ, the difference is a field here; the code asks the
 field and never the version.
+
+After tau2-bench v0.2.0 to v1.0.1, src/tau2/ (MIT, Sierra Research).
 """
 
 from collections.abc import Callable

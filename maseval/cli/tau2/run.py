@@ -1,16 +1,20 @@
 """``maseval tau2 run``, and with ``--dry-run`` the plan of a run."""
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import typer
 from rich.table import Table
 
+from maseval.app.results.checklist import check_allowed
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.cli.command_line import FAILED, with_examples
+from maseval.cli.command_line import FAILED, NOT_REHEARSED, is_debugging, with_examples
 from maseval.cli.console import (
     Parts,
+    chosen_stream,
     count,
     here,
     indent,
@@ -21,8 +25,10 @@ from maseval.cli.console import (
     stdout,
     styled,
 )
-from maseval.cli.options import AsJson, flag
-from maseval.cli.running import command_with, prepare_run, run_and_finish
+from maseval.cli.options import AsJson, flag, option
+from maseval.cli.results import finish
+from maseval.cli.running import command_with, prepare_run
+from maseval.core.storage.files import write_bytes
 from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
@@ -69,33 +75,51 @@ def run(
         "--dry-run",
         rich_help_panel=EXECUTION,
     ),
-    allow_losses: bool = flag(
-        "Exit with 0 although a rehearsal with gold lost tasks.",
-        "--allow-losses",
+    junit: Path | None = option(
+        None,
+        "Write the checklist of a rehearsal to this file as JUnit XML.",
+        rich_help_panel=EXECUTION,
+    ),
+    allow: list[str] | None = option(
+        None,
+        "Exit with 0 although a rehearsal missed this item of its checklist, such as tasks.",
+        metavar="ITEM",
         rich_help_panel=EXECUTION,
     ),
 ) -> None:
     """Run tasks, and save every finished simulation in a run folder.
 
-    Exit code 1 if a rehearsal with gold lost a task, or if nothing got a verdict; 3 if verdicts
-    are missing. The options of tau2-bench (--num-trials, --agent-llm, ...) work as well.
+    Exit code 1 if a rehearsal missed an item of its checklist, or if nothing got a verdict; 3 if
+    verdicts are missing; 4 if an agent cannot be rehearsed. The options of tau2-bench
+    (--num-trials, --agent-llm, ...) work as well.
     """
+    check_allowed(allow or ())
+    prepared = cast("Tau2Run", prepare_run(context))
     if dry_run:
         from maseval.benchmark.tau2.app.running.plan import plan_run  # help must not load it
 
-        prepared = cast("Tau2Run", prepare_run(context))
         show_plan(plan_run(prepared), as_json=as_json)
         return
-    if lost_to_gold(context, run_and_finish(context, as_json=as_json)):
-        raise typer.Exit(FAILED)
+    result = prepared.execute()
+    code = rehearsal_code(result, allow or ())
+    if junit is not None and result.checklist:
+        write_bytes(junit, result.checklist.to_junit(allow or ()))
+    try:
+        finish(result, chosen_stream(as_json), as_json=as_json, debug=is_debugging(context))
+    except typer.Exit:
+        if code != NOT_REHEARSED:
+            raise
+    if code:
+        raise typer.Exit(code)
 
 
-def lost_to_gold(context: typer.Context, result: RunResult) -> bool:
-    """Return True if a rehearsal with gold lost a task, and that is not allowed."""
-    # Gold knows every solution and is the same each time: a loss is never chance.
-    lost = result.summary.overall.passed < result.summary.overall.verdicts
-    given = context.params
-    return lost and given.get("rehearse") == "gold" and not given.get("allow_losses")
+def rehearsal_code(result: RunResult, allowed: Sequence[str]) -> int:
+    """Return the exit code for a rehearsal that was refused, or missed what is not allowed."""
+    if result.checklist is None:
+        return 0
+    if result.checklist.refused:
+        return NOT_REHEARSED
+    return FAILED if result.checklist.missed(allowed) else 0
 
 
 def show_plan(plan: "RunPlan", *, as_json: bool) -> None:

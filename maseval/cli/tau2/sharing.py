@@ -4,28 +4,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from maseval import commands
-from maseval.benchmark.tau2.app.running.options import SubmitOptions
 from maseval.cli.command_line import FAILED, with_examples
 from maseval.cli.console import (
-    Parts,
-    chosen_stream,
-    here,
     inert,
-    number_columns,
     print_json,
-    print_parts,
     shorten_line,
     stderr,
     stdout,
 )
-from maseval.cli.options import SCORING, AsJson, Overwrite, RunOrFile, argument, flag, option
-from maseval.cli.running import command_with, given_options
+from maseval.cli.options import SCORING, AsJson, Overwrite, RunOrFile, flag, option
 
 if TYPE_CHECKING:  # help must not load what makes these
-    from maseval.benchmark.tau2.app.sharing.submit import WrittenSubmission
+    pass
 
 
 @with_examples(
@@ -94,45 +86,3 @@ def verify(
         console.print("The certificate does not hold." if found else holds, soft_wrap=True)
     if found:
         raise typer.Exit(FAILED)
-
-
-@with_examples(
-    (
-        "maseval tau2 submit runs/airline runs/retail runs/telecom --output submission "
-        "--model-name my-model --model-organization 'My Lab' "
-        "--submitting-organization 'My Lab' --email me@example.com",
-        "runs of 1.0.1's base tasks, one for each domain",
-    ),
-    (
-        "maseval tau2 submit last --output submission",
-        "every rule that the latest run breaks, and what to do",
-    ),
-)
-@command_with(SubmitOptions)
-def submit(
-    context: typer.Context,
-    runs: list[str] = argument(..., "Runs: a folder, a name, or last.", metavar="RUN"),
-    as_json: AsJson = False,
-) -> None:
-    """Write runs as a submission to the leaderboard of tau2-bench 1.0.1, after checking its rules.
-
-    Each run must hold the whole base split of its domains, by the rules of 1.0.1, with as many
-    trials of every task; verdicts are recomputed. If a rule is broken nothing is written.
-    """
-    written = commands.tau2.submit(**given_options(context))
-    print_parts(_submission_parts(written), chosen_stream(as_json))
-    if as_json:
-        print_json(written.to_dict())
-
-
-def _submission_parts(written: "WrittenSubmission") -> Parts:
-    content = written.content
-    results = content["results"]
-    shares = sorted({name for numbers in results.values() for name in numbers})
-    title = f"{inert(content['model_name'])}, {content['submission_type']}"
-    table = Table("domain", *number_columns(*shares, no_wrap=True), title=title)
-    for domain, numbers in results.items():
-        table.add_row(inert(domain), *(str(numbers.get(name, "")) for name in shares))
-    yield table
-    yield from map(inert, written.notes)
-    yield f"Saved: {inert(here(written.folder))}"

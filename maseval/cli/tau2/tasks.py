@@ -196,11 +196,11 @@ def _experiment_parts(finding: "TaskFinding") -> Parts:
 def _sum_up_audit(found: "Audit", severities: list[str]) -> str:
     counts = {name: found.counts[name] for name in severities if found.counts[name]}
     if not counts:
-        where = f"{', '.join(found.domains)} of tau2-bench {found.data_version}"
+        where = f"{', '.join(found.domains)}{found.of_release}"
         return f"nothing of severity {severities[-1]} or worse in {where}"
     listed = ", ".join(f"{number} of severity {name}" for name, number in counts.items())
     number = count_of(sum(counts.values()), "finding")
-    return f"{number} in tau2-bench {found.data_version}: {listed}"
+    return f"{number} in {', '.join(found.domains)}{found.of_release}: {listed}"
 
 
 _MOST_TASKS = 4

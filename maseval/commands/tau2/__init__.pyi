@@ -1,6 +1,5 @@
 from maseval.app.results.questions import comply as comply
 from maseval.app.results.questions import explain as explain
-from maseval.app.results.questions import users as users
 from maseval.benchmark.tau2.agent_brief import AgentBrief as AgentBrief
 from maseval.benchmark.tau2.agent_brief import AgentModel as AgentModel
 from maseval.benchmark.tau2.agent_brief import MakeAgent as MakeAgent
@@ -19,8 +18,4 @@ from maseval.benchmark.tau2.app.running.plan import plan as plan
 from maseval.benchmark.tau2.app.running.run import play as play
 from maseval.benchmark.tau2.app.running.run import run as run
 from maseval.benchmark.tau2.app.running.tasks import tasks as tasks
-from maseval.benchmark.tau2.app.sharing.submit import (
-    SubmissionRefusedError as SubmissionRefusedError,
-)
-from maseval.benchmark.tau2.app.sharing.submit import export as export
-from maseval.benchmark.tau2.app.sharing.submit import submit as submit
+from maseval.benchmark.tau2.app.sharing.export import export as export

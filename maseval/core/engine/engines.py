@@ -12,9 +12,9 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from maseval.core.engine.process import switch_interval
+from maseval.core.engine.process import ended_by_standstill, switch_interval
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
-from maseval.core.exceptions import ConfigurationError, MASEvalError
+from maseval.core.exceptions import ConfigurationError, MASEvalError, WorkerDiedError
 from maseval.core.lazy import find_entry_points
 
 RunRepetition = Callable[[Repetition], RepetitionResult]
@@ -121,7 +121,8 @@ class Threads:
         self._finished: deque[Finished] = deque()
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._threads = 0
-        self._busy = 0
+        self._crew: dict[threading.Thread, Repetition] = {}
+        self._unfinished: set[Repetition] = set()
         self._held: deque[Repetition] = deque()
         self._beginning = threading.Lock()
 
@@ -135,8 +136,8 @@ class Threads:
                 self._work.put(None)
 
     def submit(self, repetition: Repetition) -> None:
-        self._busy += 1
-        if self._busy > self._threads:
+        self._unfinished.add(repetition)
+        if len(self._unfinished) > self._threads:
             self._held.append(repetition)
         else:
             self._work.put(repetition)
@@ -144,7 +145,7 @@ class Threads:
     def begin(self) -> None:
         """Begin what was submitted, with as many threads as it takes."""
         with self._beginning:
-            while self._threads < min(self._busy, self.size):
+            while self._threads < min(len(self._unfinished), self.size):
                 self._start_thread()
             while self._held:
                 self._work.put(self._held.popleft())
@@ -161,28 +162,48 @@ class Threads:
             ) from error
 
     def _serve(self) -> None:
+        thread = threading.current_thread()
         while (repetition := self._work.get()) is not None:
+            self._crew[thread] = repetition
             if not repetition.context.abandoned:
                 self._finished.append((repetition, self._run(repetition)))
                 self._bell.put(None)
             if repetition.context.abandoned:
-                return  # another thread has taken this one's place
-        self._work.put(None)  # for the next thread
+                break  # another thread has taken this one's place
+        else:
+            self._work.put(None)  # for the next thread
+        self._crew.pop(thread, None)
+
+    def _report_dead(self) -> None:
+        """Finish the work of threads that have died, as they do when memory runs out."""
+        for thread in [each for each in [*self._crew] if not each.is_alive()]:
+            repetition = self._crew.pop(thread)
+            self._threads -= 1
+            finished = [each for each, _ in [*self._finished]]
+            if repetition in self._unfinished and repetition not in finished:
+                error = WorkerDiedError(
+                    "the thread in which it took place died, as happens when memory runs out; give "
+                    "the run more memory, or run fewer simulations at once"
+                )
+                self._finished.append((repetition, repetition.outcome(error, "engine")))
 
     def wait(self, timeout: float | None) -> None:
         self.begin()
         # A signal that arrives just before the thread blocks is handled only when it wakes up.
         limit = _WAKE_SECONDS if timeout is None else min(timeout, _WAKE_SECONDS)
-        with suppress(queue.Empty):
+        with suppress(queue.Empty), ended_by_standstill():
             self._bell.get(timeout=limit)
             while True:  # handle all finished repetitions in the same round
                 self._bell.get_nowait()
+        if not self._finished:
+            with self._beginning:
+                self._report_dead()
 
     def take(self) -> Finished | None:
         while self._finished:
             repetition, outcome = self._finished.popleft()
             if not repetition.context.abandoned:
-                self._busy -= 1
+                self._unfinished.discard(repetition)
                 return repetition, outcome
         return None
 
@@ -190,7 +211,7 @@ class Threads:
         if repetition in self._held or not repetition.context.is_expired:
             return None
         outcome = repetition.given_up()
-        self._busy -= 1
+        self._unfinished.discard(repetition)
         self._threads -= 1
         return outcome
 

@@ -10,7 +10,7 @@ import pickle
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from maseval.core import model, providers
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
@@ -22,6 +22,9 @@ from maseval.core.report import Report, TaskExecutionStatus, error_record, failu
 from maseval.core.storage import strict_json
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import Usage
+
+if TYPE_CHECKING:  # few benchmarks have a judge
+    from maseval.core.judge_record import Judgement
 
 # Of the whole run, not of any category of components.
 _NOT_COMPONENTS = ("metadata", "benchmark")
@@ -68,11 +71,18 @@ class WorkResult:
     usage: Mapping[str, Usage]
     note: object = None
     """The ``worker_note`` of the benchmark there, for the one here."""
+    judgements: "Sequence[Judgement]" = ()
+    """The judgements that were made there, to be kept here."""
 
     @classmethod
     def of(cls, number: int, repetition: Repetition, outcome: RepetitionResult) -> "WorkResult":
         used, report = repetition.setting.totals.by_component, outcome.report
-        result = cls(number, report, outcome.status, sendable_error(outcome.exception), used)
+        record = repetition.setting.benchmark.judge_record
+        judgements = record.take_new() if record is not None else ()
+        result = cls(
+            *(number, report, outcome.status, sendable_error(outcome.exception), used),
+            judgements=judgements,
+        )
         try:
             return replace(result, note=repetition.setting.benchmark.worker_note(report))
         except Exception as error:  # the benchmark's code
@@ -112,6 +122,8 @@ class WorkResult:
         if setting.shared is not None:
             _add(setting.shared.collect_traces(), report["traces"])
             _add(setting.shared.collect_configs(), report["config"])
+        for judgement in self.judgements:
+            setting.benchmark.keep_judgement(judgement)
         if self.note is not None:
             setting.benchmark.take_worker_note(report, self.note)
         return RepetitionResult(report, self.status, self.exception)

@@ -1,6 +1,8 @@
 """The participants of a repetition: a benchmark's setup hooks are called and checked here."""
 
+import copy
 import inspect
+import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,7 +12,7 @@ from maseval.core.agent import AgentAdapter
 from maseval.core.environment import Environment
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
-from maseval.core.exceptions import HookResultError
+from maseval.core.exceptions import HookResultError, MASEvalError
 from maseval.core.registry import ComponentRegistry
 from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
@@ -33,6 +35,7 @@ class Participants:
     agents: Sequence[AgentAdapter]
     agents_by_name: dict[str, AgentAdapter]
     evaluators: Sequence[Evaluator]
+    reference: "Reference"
 
     def register(self, registry: ComponentRegistry, seeds: SeedGenerator) -> None:
         """Register all of them, and those of their callbacks that gather traces."""
@@ -99,9 +102,11 @@ class SetupHooks(NamedTuple):
         """Set up the environment, the user, the agents and the evaluators, in that order."""
         environment = self.environment()
         user = self.user(environment)
+        before = Reference(self.task)
         agents, by_name = self.agents(environment, user)
+        before.check()
         evaluators = self.evaluators(environment, agents, user)
-        return Participants(environment, user, agents, by_name, evaluators)
+        return Participants(environment, user, agents, by_name, evaluators, Reference(self.task))
 
     def evaluators_alone(self) -> Sequence[Evaluator]:
         """Set up evaluators of a finished repetition: no agents, no user, and a fresh environment.
@@ -116,6 +121,46 @@ class SetupHooks(NamedTuple):
         if _takes_seeds(type(self.benchmark), hook):
             return settle(function(*args, seed_generator=self.seeds))
         return settle(function(*args))
+
+
+class ReferenceChangedError(MASEvalError):
+    """What a repetition is evaluated by is no longer what it was before its agent worked."""
+
+
+class Reference:
+    """A task's evaluation data at one moment; in this process an agent can reach the object."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._bytes = pickled(task.evaluation_data)
+
+    def check(self) -> None:
+        """Raise unless the data are the same; what cannot be pickled is not checked."""
+        data = self._task.evaluation_data
+        if pickled(data) == self._bytes or self._bytes is None:
+            return
+        if pickle.loads(self._bytes) != data:  # equal parts may be other objects now
+            raise ReferenceChangedError(
+                f"the evaluation data of task {str(self._task.id)!r} changed while its agent "
+                "worked, so nobody knows whether it passed; find out which code writes to it"
+            )
+
+
+def pickled(data: object) -> bytes | None:
+    """Return the data as bytes; None if they consist of what cannot be pickled."""
+    try:
+        return pickle.dumps(data, pickle.HIGHEST_PROTOCOL)
+    except Exception:  # of whatever the data consist of
+        return None
+
+
+def private_task(task: Task, evaluation_data: bytes | None) -> Task:
+    """Return the task with evaluation data of its own, which no other repetition can change."""
+    if evaluation_data is None:
+        return task
+    twin = copy.copy(task)
+    object.__setattr__(twin, "evaluation_data", pickle.loads(evaluation_data))
+    return twin
 
 
 def _is_list(value: object) -> bool:

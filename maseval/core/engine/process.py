@@ -3,13 +3,16 @@
 Ctrl-C is held back while a finished result is delivered.
 """
 
+import faulthandler
 import os
+import resource
 import signal
 import stat
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from functools import cache
 from types import FrameType
 
 SignalHandler = Callable[[int, FrameType | None], object] | int
@@ -64,6 +67,39 @@ def signal_handlers(handlers: Mapping[signal.Signals, SignalHandler]) -> Iterato
     finally:
         for number, original in before.items():
             signal.signal(number, original)
+
+
+# A thread that waits for its turn for so long waits for ever.
+_STANDSTILL_SECONDS = 30
+
+
+@contextmanager
+def ended_by_standstill() -> Iterator[None]:
+    """End the process if the context, which is short, is not left for half a minute.
+
+    Python 3.11 tries for ever to handle a lack of memory where a process may not have more
+    (``ulimit -v``), and no other thread has its turn: neither a handler of signals nor a deadline.
+    """
+    if not _has_memory_limit():
+        yield
+        return
+    with suppress(RuntimeError):  # there is no memory for the thread that watches
+        faulthandler.dump_traceback_later(_STANDSTILL_SECONDS, exit=True, file=sys.__stderr__ or 2)
+    try:
+        yield
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@cache
+def _has_memory_limit() -> bool:
+    return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def end_after(seconds: float) -> None:
+    """Let the system end this process after so many seconds, whatever it does."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def end_signals(handle: SignalHandler) -> AbstractContextManager[None]:

@@ -89,6 +89,8 @@ class ChildProcess:
         self._process: BaseProcess = start(target=_serve, args=given, daemon=True)
         self._process.start()
         theirs.close()
+        # The pipe stays open as long as a process that an agent forked there lives.
+        self.end = os.pidfd_open(self._process.pid or 0) if hasattr(os, "pidfd_open") else None
         self._numbers = itertools.count()
         self._calls: dict[int, Call] = {}
         self._lost: ProcessLostError | None = None
@@ -115,6 +117,8 @@ class ChildProcess:
                 number, answer = self.pipe.recv()
                 self._has_begun = True
                 self._calls.pop(number).end(answer)
+            if self._process.exitcode is not None and not self.pipe.poll():
+                raise EOFError
         except (EOFError, OSError):
             self._process.join()
             code = self._process.exitcode
@@ -133,6 +137,8 @@ class ChildProcess:
         if self._lost is None:
             self._lost = lost
             self.pipe.close()
+            if self.end is not None:
+                os.close(self.end)
         for call in self._calls.values():
             call.end(self._lost)
         self._calls.clear()
@@ -142,9 +148,10 @@ def wait_for_calls(calls: Iterable[Call], timeout: float | None) -> list[Call]:
     """Wait until one call is over, or ``timeout`` seconds; return all that are."""
     every = list(calls)
     if not any(call.is_over for call in every):
-        children = {call.child.pipe: call.child for call in every}
+        children: dict[Any, ChildProcess] = {call.child.pipe: call.child for call in every}
+        children |= {call.child.end: call.child for call in every if call.child.end is not None}
         for ready in connection.wait(list(children), timeout):
-            children[ready].receive()  # type: ignore[index]
+            children[ready].receive()
     return [call for call in every if call.is_over]
 
 
@@ -177,8 +184,10 @@ def _serve(make: Callable[[], object], pipe: Connection, others: Connection | No
             with turn, suppress(BrokenPipeError, ConnectionResetError):
                 pipe.send((number, found))
         except BaseException:  # methods do not raise: whoever waits must not wait for ever
-            sys.excepthook(*sys.exc_info())
-            os._exit(1)
+            try:
+                sys.excepthook(*sys.exc_info())
+            finally:  # which needs memory
+                os._exit(1)
 
     threads = ThreadPoolExecutor(_CALLS_AT_ONCE)
     with suppress(EOFError, OSError):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 from maseval.core.agent import AgentAdapter
 from maseval.core.context import Conversations, TaskContext
-from maseval.core.engine.participants import Participants, SetupHooks
+from maseval.core.engine.participants import Participants, Reference, SetupHooks
 from maseval.core.evaluator import Evaluator
 from maseval.core.event_loop import settle
 from maseval.core.exceptions import (
@@ -24,6 +24,7 @@ from maseval.core.exceptions import (
 )
 from maseval.core.registry import ComponentRegistry, ModelSettings, UsageTotals
 from maseval.core.report import (
+    UNEVALUATED,
     Attempt,
     RepetitionStage,
     Report,
@@ -128,6 +129,13 @@ class Repetition:
         self.context = TaskContext(
             self.timeout, registry=registry, simulation=self.key, stopping=setting.stopping
         )
+        self.context.judgements = setting.benchmark.judge_record
+        domain = str(self.task.metadata.get("domain") or "")
+        self.context.judged = {
+            "domain": domain,
+            "task_id": str(self.task.id),
+            "trial": self.repeat_idx,
+        }
 
     def run(self) -> RepetitionResult:
         registry = self.context.registry
@@ -177,8 +185,9 @@ class Repetition:
         status = TaskExecutionStatus.SUCCESS
         if error is not None:
             # Whatever ends a new evaluation, the conversation stays as it was.
-            again, failed = self.recorded is not None, TaskExecutionStatus.EVALUATION_FAILED
-            status = failed if again else failure_status(error, stage)
+            status = failure_status(error, stage)
+            if self.recorded is not None and status.value not in UNEVALUATED:
+                status = TaskExecutionStatus.EVALUATION_FAILED
         report: Report = {
             "task_id": str(self.task.id),
             "repeat_idx": self.repeat_idx,
@@ -203,28 +212,29 @@ class Repetition:
         return RepetitionResult(report, status, error)
 
     def _run_stages(self) -> RepetitionResult:
-        registry, answer, evaluation = self.context.registry, None, None
+        benchmark, answer, evaluation = self.setting.benchmark, None, None
         traces: JsonObject = {}
         config: JsonObject = {}
         participants = self._guard("setup", self._set_up)
         if participants is not None:
             answer = self._guard("execution", lambda: self._execute(participants))
-            config = collect_safely("configs", registry.collect_configs)
-            traces = collect_safely("traces", registry.collect_traces)
+            config = collect_safely("configs", benchmark.collect_all_configs)
+            traces = collect_safely("traces", benchmark.collect_all_traces)
         if isinstance(self._exception, TaskTimeoutError):
             traces |= self._exception.partial_traces
         if participants is not None and self._exception is None:
             agents = participants.agents_by_name
+            reference = participants.reference
             evaluation = self._guard(
                 "evaluation",
-                lambda: self._evaluate(participants.evaluators, agents, answer, traces),
+                lambda: self._evaluate(participants.evaluators, agents, answer, traces, reference),
             )
         return self.outcome(
             self._exception,
             self._stage,
             traces=traces,
             config=config,
-            usage=collect_safely("usage", registry.collect_usage),
+            usage=collect_safely("usage", benchmark.collect_all_usage),
             evaluation=evaluation,
             final_answer=answer,
         )
@@ -246,6 +256,8 @@ class Repetition:
             let_interrupts_pass(error)
             self._exception = error
             return None
+        finally:
+            self.context.end_if_copy()
 
     def _setup_hooks(self) -> SetupHooks:
         seeds = self.setting.seeds.for_task(str(self.task.id)).for_repetition(self.repeat_idx)
@@ -270,9 +282,12 @@ class Repetition:
         agents: dict[str, AgentAdapter],
         answer: object,
         traces: JsonObject,
+        reference: Reference | None = None,
     ) -> list[JsonObject]:
         """Return the evaluators' results; if traces are missing after a failure, that is it."""
         self.context.check_timeout()
+        if reference is not None:
+            reference.check()
         try:
             results = settle(self.setting.benchmark.evaluate(evaluators, agents, answer, traces))
         except TaskTimeoutError:
@@ -293,7 +308,7 @@ class Repetition:
         return results
 
 
-_EVALUATED = (TaskExecutionStatus.SUCCESS.value, TaskExecutionStatus.EVALUATION_FAILED.value)
+_EVALUATED = UNEVALUATED | {TaskExecutionStatus.SUCCESS.value}
 _NEEDED = ("task_id", "repeat_idx", "traces", "final_answer")
 
 

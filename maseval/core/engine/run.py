@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from maseval.core.callbacks.base import BenchmarkCallback
 from maseval.core.engine.engines import Engine, Finished, Job, Workers
+from maseval.core.engine.participants import pickled, private_task
 from maseval.core.engine.process import HeldInterrupts
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import (
@@ -98,6 +99,8 @@ class RunInProgress:
     def _plan(self) -> Iterator[Repetition]:
         """Yield the repetitions in order; a custom queue may hand out anything: check it."""
         seen: set[str] = set()
+        # As it is before the first agent works, which in this process may reach what is to come.
+        kept = {id(task): pickled(task.evaluation_data) for task in self._owner.tasks.to_list()}
         for task in self._owner.tasks:
             if not isinstance(task, Task):
                 raise TaskFormatError(f"the queue handed out {task!r}, which is not a Task")
@@ -110,7 +113,8 @@ class RunInProgress:
             for repeat_idx in self._repetitions_of(task):
                 recorded = self._owner.tasks.recorded(task, repeat_idx)
                 agent_data = self._agent_data_of(task)
-                yield Repetition.of(self._setting, task, repeat_idx, agent_data, recorded)
+                own = private_task(task, kept.get(id(task)))
+                yield Repetition.of(self._setting, own, repeat_idx, agent_data, recorded)
 
     def _repetitions_of(self, task: Task) -> Sequence[int]:
         return self._owner.tasks.repetitions_of(task, self._owner.n_task_repeats)
@@ -224,6 +228,7 @@ def _ends_run(owner: "Benchmark", status: TaskExecutionStatus) -> bool:
         TaskExecutionStatus.TASK_TIMEOUT: False,
         TaskExecutionStatus.SETUP_FAILED: owner.fail_on_setup_error,
         TaskExecutionStatus.EVALUATION_FAILED: owner.fail_on_evaluation_error,
+        TaskExecutionStatus.JUDGE_UNDECIDED: owner.fail_on_evaluation_error,
     }
     return flags.get(status, owner.fail_on_task_error)
 

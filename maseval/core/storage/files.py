@@ -191,3 +191,13 @@ class Scratch:
             self._file.seek(place)
             line = self._file.readline()
         return json.loads(line)
+
+
+JUDGEMENTS = "judgements.jsonl"
+"""The name of the file of a run's judgements."""
+
+
+def path_about(run: str | os.PathLike[str], name: str) -> Path:
+    """Return the path of a file about a run: in its folder, or beside its results file."""
+    path = Path(run)
+    return path / name if path.is_dir() else path.with_name(f"{path.stem}-{name}")

@@ -27,8 +27,14 @@ REDACTED = "<redacted>"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _SECRET_WORD = re.compile(
     r".*(key|keys|secret|secrets|password|passwords|passwd|passphrase|credential|credentials|auth)"
-    r"|authorization|authentication|bearer|cookie|cookies"
+    r"|authorization|authentication|bearer|cookie|cookies|pwd|passcode|pin|otp|totp|pat|jwt|sas"
+    r"|sig|signature|signatures|hmac"
 )
+_CONNECTION = re.compile(r"(?i)conn(ection)?[_-]?str(ing)?")
+# Often an innocent name; what stands under these is a secret if it looks like one.
+_SESSION_WORD = re.compile(r".*session(id)?|.*sessid|sid|st")
+# A shell's names for the folder it is in.
+_FOLDERS = frozenset({"PWD", "OLDPWD"})
 # "token" means a credential or a piece of text: these neighbours make it the latter.
 _TEXT_TOKEN_WORDS = frozenset({"stop", "eos", "bos", "pad", "unk", "max", "min"})
 
@@ -39,9 +45,16 @@ _QUERY = re.compile(r"[?#]")
 _VERSION = re.compile(r"v\d\w{0,15}(\.\d{1,5}){0,3}")
 _WORD_OF_PATH = re.compile(r"[a-z]{0,12}")
 _WITH_HOSTS = frozenset({"http", "https", "ws", "wss", "grpc", "grpcs"})
-_QUERY_VALUE = re.compile(r"([?&;])([^=?&;\s]+)=([^&;\s\"'<>]+)")
+_QUERY_VALUE = re.compile(r"(^|[?&;,\s])([\w.%-]{1,80})=([^&;\s\"'<>]+)")
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+([\w.~+/=-]{8,})")
-_KNOWN_KEY = re.compile(r"\b(sk-|AIza|hf_|gsk_|xai-)[\w-]{12,}")
+_KEY_PREFIXES = (
+    r"[spr]k[-_]|AIza|hf_|gsk_|xai-|gh[oprsu]_|github_pat_|glpat-|xox[a-z]-|npm_|pypi-|dop_v1_|SG\."
+)
+_KNOWN_KEY = re.compile(
+    rf"\b({_KEY_PREFIXES})[\w.-]{{12,}}|\b(AKIA|ASIA)[A-Z0-9]{{16}}\b"
+    r"|(?<![\w.-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*"  # a JWT
+    r"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----[^-]{0,20000}(-----END [A-Z ]{0,20}PRIVATE KEY-----)?"
+)
 
 
 def redact(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -56,10 +69,14 @@ def redact(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _redact(options: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    return {
+    clean = {
         str(key): REDACTED if is_secret(str(key), value) else _clean(value, depth - 1)
         for key, value in options.items()
     }
+    # A tool's arguments have the names of its benchmark: the PIN of a card is content.
+    if "name" in options and isinstance(called := options.get("arguments"), Mapping) and depth > 1:
+        clean["arguments"] = {str(key): _clean(value, depth - 2) for key, value in called.items()}
+    return clean
 
 
 def redact_text(text: str) -> str:
@@ -116,7 +133,9 @@ def _cut_secrets(text: str, note: Callable[[str], object]) -> str:
 
     def query_value(found: re.Match[str]) -> str:
         separator, key, value = found.groups()
-        secret = is_secret(unquote(key), value)
+        # Elsewhere than in an address or a connection string it may be a sentence about a key.
+        is_apart = separator in ("?", "&", ";") or _is_random(value)
+        secret = is_apart and is_secret(unquote(key), value)
         return cut(value, f"{separator}{key}=") if secret else found[0]
 
     text = _USERINFO.sub(lambda found: cut(found[0][:-1], after="@"), text)
@@ -186,20 +205,25 @@ def is_secret(key: str, value: object) -> bool:
     """Return whether ``key`` says that ``value`` is a secret."""
     if value is None or isinstance(value, bool):
         return False
-    names_a_secret, names_a_token = _names_in(key)
-    # A number under such a name is a limit or an id, like `pad_token_id`.
-    return names_a_secret or (names_a_token and not isinstance(value, int | float))
+    match _named_by(key):
+        case "secret":
+            return not (key in _FOLDERS and os.path.isabs(str(value)))
+        case "token":  # a number under such a name is a limit or an id, like `pad_token_id`
+            return not isinstance(value, int | float)
+        case "session":
+            return isinstance(value, str) and _is_random(value)
+    return False
 
 
 @lru_cache(maxsize=1024)
-def _names_in(key: str) -> tuple[bool, bool]:
-    """Return whether a key names a secret, and whether it names a token that may be one."""
+def _named_by(key: str) -> str:
+    """Return the kind of secret that a key names, ``""`` if none."""
     words = [word.lower() for word in _WORD.findall(key)]
-    names_a_token = any(word.endswith("token") for word in words)
-    return (
-        any(_SECRET_WORD.fullmatch(word) for word in words),
-        names_a_token and _TEXT_TOKEN_WORDS.isdisjoint(words),
-    )
+    if _CONNECTION.search(key) or any(_SECRET_WORD.fullmatch(word) for word in words):
+        return "secret"
+    if any(word.endswith("token") for word in words) and _TEXT_TOKEN_WORDS.isdisjoint(words):
+        return "token"
+    return "session" if any(_SESSION_WORD.fullmatch(word) for word in words) else ""
 
 
 # Anything shorter is found by chance in innocent texts.
@@ -207,7 +231,7 @@ _SHORTEST = 8
 # Words, numbers and ids of some tasks, such as W2378156; a phrase of many words is none of them.
 _PLAIN = re.compile(r"[A-Za-z]{0,3}\d{0,10}|[A-Za-z]{1,20}")
 _LONGEST_PLAIN = 20
-_KEY_PREFIX = re.compile(r"[spr]k-|AIza|gsk_|xai-|gh[opsu]_|github_pat_|xox[a-z]-")
+_KEY_PREFIX = re.compile(_KEY_PREFIXES)
 _PIECE = re.compile(r"[A-Za-z0-9]+")
 _SHORTEST_TOKEN = 12
 _NAME = re.compile(r"[A-Za-z]{1,20}(?:_[A-Za-z]{1,20})*")
@@ -284,8 +308,13 @@ def _looks_secret(value: str) -> bool:
     """Return whether a value has the form of a secret, rather than of a name, number or phrase."""
     if _is_plain_name(value):
         return False
-    is_plain = all(_PLAIN.fullmatch(piece) for piece in _PIECE.findall(value))
-    return not is_plain or len(value) >= _LONGEST_PLAIN or _KEY_PREFIX.match(value) is not None
+    is_long = len(value) >= _LONGEST_PLAIN
+    return is_long or _is_random(value) or _KEY_PREFIX.match(value) is not None
+
+
+def _is_random(value: str) -> bool:
+    """Return True if letters and digits take turns in a value, or if it is too long for words."""
+    return not all(_PLAIN.fullmatch(piece) for piece in _PIECE.findall(value))
 
 
 def _is_plain_name(value: str) -> bool:

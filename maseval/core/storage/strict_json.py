@@ -24,7 +24,9 @@ def dumps(value: object, *, indent: int | None = None) -> str:
     """``value`` as ASCII-only JSON; never raises, whatever ``value`` holds.
 
     Unknown objects are written as ``str`` shows them, and numbers that are not finite as the
-    strings "NaN", "Infinity" and "-Infinity", since the bare words are not JSON.
+    strings "NaN", "Infinity" and "-Infinity", since the bare words are not JSON. Among the
+    ``arguments`` of a tool call they are null, as in files of tau2-bench: there a string would be
+    another argument.
     """
     try:
         # What contains itself is noticed by its depth, which costs less than watching out for it.
@@ -128,10 +130,25 @@ def _container(
     inside = ancestors | {id(value)}
     try:
         if isinstance(value, dict):
-            return {_key(key): _plain(item, inside) for key, item in list(value.items())}
+            return {_key(key): _plain(_value(key, item), inside) for key, item in [*value.items()]}
         return [_plain(item, inside) for item in value]
     except Exception as error:  # as above
         return _unshowable(value, error)
+
+
+def _value(key: object, item: object) -> object:
+    return _finite(item) if key == "arguments" else item
+
+
+def _finite(argument: object) -> object:
+    match argument:
+        case float() if not math.isfinite(argument):
+            return None
+        case dict():
+            return {key: _finite(item) for key, item in argument.items()}
+        case list() | tuple():
+            return [_finite(item) for item in argument]
+    return argument
 
 
 def _key(key: object) -> object:

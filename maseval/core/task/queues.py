@@ -27,7 +27,7 @@ from maseval.core.recorded import mapping, whole_number
 from maseval.core.storage import strict_json
 from maseval.core.task.task import Task
 from maseval.core.tracing import JsonObject
-from maseval.core.words import count_of
+from maseval.core.words import count_of, value_or_type
 
 SUBSET = "subset"
 """The key under which a run's configuration, and that of a report, has the mark."""
@@ -129,8 +129,10 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         for task in checked:
             if not isinstance(task, Task):
                 name = type(self).__name__
-                text = f"{name} holds Task objects, not {task!r}; {name}.from_list also takes dicts"
-                raise TaskFormatError(text)
+                raise TaskFormatError(
+                    f"{name} holds Task objects, not {value_or_type(task)}; "
+                    f"{name}.from_list also takes dicts"
+                )
         return checked
 
     @classmethod
@@ -145,7 +147,7 @@ class BaseTaskQueue(ABC, Sequence[Task]):
         if not isinstance(entry, Mapping):
             raise TaskFormatError(
                 f"{cls.__name__}.from_list expects Task or dict entries; entry {position} is "
-                f"{type(entry).__name__}: {entry!r}"
+                f"{type(entry).__name__}: {value_or_type(entry)}"
             )
         try:
             return Task.from_dict(entry)
@@ -338,7 +340,9 @@ def task_queue(tasks: TasksToRun) -> BaseTaskQueue:
         case Iterable() if not isinstance(tasks, str | Mapping):
             queue = SequentialTaskQueue.from_list(tasks)
         case _:
-            raise ConfigurationError(f"tasks is {tasks!r}; give a Task, a queue or a list of tasks")
+            raise ConfigurationError(
+                f"tasks is {value_or_type(tasks)}; give a Task, a queue or a list of tasks"
+            )
     tasks_by_id(queue.to_list())
     return queue
 
@@ -382,7 +386,7 @@ def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Tas
 
 def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, JsonObject]:
     if not isinstance(agent_data, Iterable) or isinstance(agent_data, str):
-        text = f"`agent_data` is {agent_data!r}; give a dict, or one for each task"
+        text = f"`agent_data` is {value_or_type(agent_data)}; give a dict, or one for each task"
         raise ConfigurationError(text)
     tasks, entries = queue.to_list(), list(agent_data)
     if len(entries) != len(tasks):
@@ -393,6 +397,8 @@ def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, Js
     by_task: dict[str, JsonObject] = {}
     for task, entry in zip(tasks, entries, strict=True):
         if not isinstance(entry, Mapping):
-            raise ConfigurationError(f"`agent_data` holds {entry!r}; each entry must be a dict")
+            raise ConfigurationError(
+                f"`agent_data` holds {value_or_type(entry)}; each entry must be a dict"
+            )
         by_task[str(task.id)] = entry if isinstance(entry, dict) else dict(entry)
     return by_task

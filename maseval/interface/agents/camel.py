@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, wraps
 from typing import Any
 
 from maseval.core.clock import acting_as
 from maseval.core.exceptions import ConfigurationError, UnreadableAnswerError, UserError
 from maseval.core.messages import Message, MessageHistory, openai_form
-from maseval.core.provider_errors import MalformedResponseError
+from maseval.core.provider_errors import ContentFilterError, MalformedResponseError
 from maseval.core.usage import TokenUsage, Usage, UsageTrackableMixin
 from maseval.core.user import User
 from maseval.interface.agents.camel_library import (
@@ -31,11 +31,11 @@ from maseval.interface.agents.framework import (
     name_tool_results,
 )
 from maseval.interface.inference.chat_completions import (
-    FilteredAnswerError,
     chat_response,
     get,
     usage_of,
 )
+from maseval.interface.inference.http import RefusedAnswer
 
 __all__ = [
     "CamelAgentAdapter",
@@ -79,7 +79,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
                 entry |= {"step_number": number, "query": query[:500]}
 
     def _run_framework(self, query: str) -> str:
-        if self.agent.model_backend.model_config_dict.get("stream"):
+        if (_model_config(self.agent) or {}).get("stream"):
             raise ConfigurationError(
                 f"the model of agent {self.name!r} streams, and CAMEL turns a failed stream into "
                 "an answer; create the model without 'stream' in its model_config_dict"
@@ -96,10 +96,11 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     @contextmanager
     def record_step(self, query: str) -> Iterator[Callable[[Any], None]]:
         """Record a step, also one of a society; pass the response to what it yields."""
-        number, models = len(self._finished_steps) + 1, self.agent.model_backend
+        number, models = len(self._finished_steps) + 1, getattr(self.agent, "model_backend", None)
         responses: list[Any] = []
         with self._log_turn(query), acting_as(self.name):
-            self.agent.model_backend = observe_models(models, self)
+            if models is not None:
+                self.agent.model_backend = observe_models(models, self)
             try:
                 yield responses.append
             except Escape as escape:
@@ -110,7 +111,8 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
                     raise self._refusal from error
                 raise
             finally:
-                self.agent.model_backend = models
+                if models is not None:
+                    self.agent.model_backend = models
         entry = _step_entry(responses[0]) if responses else {}
         self.logs[-1] |= {"step_number": number, "query": query[:500], **entry}
 
@@ -133,8 +135,10 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             cost = usage.pop("cost", 0.0)
             self.used.append(TokenUsage.from_chat_response_usage(usage, cost=cost))
         try:
-            with suppress(FilteredAnswerError):
-                chat_response(answer)
+            chat_response(answer)
+        except RefusedAnswer as refused:
+            if refused.kind is not ContentFilterError:  # of which CAMEL tells its agent
+                raise self._provider_error(refused.kind, refused) from None
         except UnreadableAnswerError as error:
             raise self._unreadable(error) from None
         for call in get(get(get(answer, "choices")[0], "message"), "tool_calls") or ():
@@ -164,7 +168,8 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
             return f"called an external tool, which nobody here answers: {names}; pass it in tools="
         if response.terminated and not response.msgs:
             return f"CAMEL ended the turn: {', '.join(response.info['termination_reasons'])}"
-        if response.msgs and self.agent.chat_history[-1]["role"] != "assistant":
+        history = getattr(self.agent, "chat_history", None)
+        if response.msgs and history and history[-1]["role"] != "assistant":
             return f"reached max_iteration={self.agent.max_iteration} before it had an answer"
         return None
 
@@ -177,7 +182,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
 
     def get_messages(self) -> MessageHistory:
         """Return the messages in the agent's memory."""
-        history = name_tool_results(self.agent.chat_history)
+        history = name_tool_results(getattr(self.agent, "chat_history", None) or [])
         return MessageHistory([_openai_message(message) for message in history])
 
     def _resolve_model_id(self) -> str | None:
@@ -196,13 +201,18 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
     def _settings(self) -> dict[str, Any]:
         agent = self.agent
         return {
-            "system_message": agent.system_message and agent.system_message.content,
+            "system_message": getattr(getattr(agent, "system_message", None), "content", None),
             "model_type": self._resolve_model_id(),
-            "model_config": dict(agent.model_backend.model_config_dict),
-            "tools": list(agent.tool_dict),
-            "memory_type": type(agent.memory).__name__,
+            "model_config": _model_config(agent),
+            "tools": list(getattr(agent, "tool_dict", ())),
+            "memory_type": type(getattr(agent, "memory", None)).__name__,
             **{name: getattr(agent, name, None) for name in _SETTINGS},
         }
+
+
+def _model_config(agent: object) -> dict[str, object] | None:
+    models = getattr(agent, "model_backend", None)
+    return None if models is None else dict(models.model_config_dict)
 
 
 def _step_entry(response: Any) -> dict[str, object]:

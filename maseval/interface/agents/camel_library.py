@@ -23,6 +23,7 @@ from maseval.interface.agents.framework import (
     as_text,
     describe_tools,
     provider_failure,
+    through,
 )
 
 
@@ -286,7 +287,7 @@ def _take_step(role_playing: Any, message: object) -> Any:
     except Escape as escape:
         raise escape.error from None
     except Exception as error:
-        failure = provider_failure(error, provider="camel", model_id=None)
+        failure = provider_failure(error, provider=through("camel"), model_id=None)
         if failure is None:
             raise
         raise failure from None  # the library's message may quote the key

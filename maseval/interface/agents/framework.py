@@ -28,7 +28,7 @@ from pydantic_core import to_json
 
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock, acting_agent
-from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.messages import Message, MessageHistory
 from maseval.core.provider_errors import MalformedResponseError, ProviderError
 from maseval.core.storage.redaction import redact
@@ -89,6 +89,8 @@ class FrameworkAgentAdapter(AgentAdapter):
         """Tokens that the framework counts here, but that belong to an agent with an adapter."""
         self.members: dict[str, FrameworkAgentAdapter] = {}
         """The agents that work for this one and have no adapter of their own, by name."""
+        self.call_seconds: list[float] = []
+        """How long the model worked on each of the agent's own requests."""
         self.turn_details: JsonObject = {}
         """What a framework adds to the log entry of a turn."""
         self._clock = Clock.here()
@@ -133,7 +135,19 @@ class FrameworkAgentAdapter(AgentAdapter):
 
     def gather_traces(self) -> JsonObject:
         spoken = {name: one.openai_messages().to_list() for name, one in self.members.items()}
-        return {**super().gather_traces(), **({"members": spoken} if spoken else {})}
+        return {**super().gather_traces(), **self._team_traces(spoken)}
+
+    def _team_traces(self, spoken: Mapping[str, object]) -> JsonObject:
+        """Return the messages of the members, and how much each of the team worked."""
+        return {"members": dict(spoken), "team": self.team()} if spoken else {}
+
+    def team(self) -> dict[str, JsonObject]:
+        """Return the calls, tokens and seconds of this agent and of its members, each its own."""
+        mine = work_of(super().gather_usage(), self.call_seconds)
+        return {
+            self.name: mine,
+            **{name: one.team()[one.name] for name, one in self.members.items()},
+        }
 
     def gather_usage(self) -> Usage:
         used = super().gather_usage()
@@ -164,11 +178,25 @@ class FrameworkAgentAdapter(AgentAdapter):
                 raise failure from None
             if self._gave_up(error):
                 raise AgentGaveUpError(str(error), component=self.name) from error
+            self._refuse_other_kinds(error)
             raise
         finally:
             _running.reset(token)
             with suppress(Exception):  # what it was may be no agent at all
                 self.note_times()
+
+    def _refuse_other_kinds(self, error: Exception) -> None:
+        """Say that the agent is none of the framework's, if that is why an attribute is missing."""
+        if not isinstance(error, AttributeError):
+            return
+        *_, (frame, _) = walk_tb(error.__traceback__)
+        asked_here = str(frame.f_globals.get("__name__")).startswith(__package__)
+        if error.obj is self.agent or asked_here:
+            raise ConfigurationError(
+                f"agent {self.name!r} ({type(self.agent).__name__}) is not one that "
+                f"{type(self).__name__} can run: {error}. Give it an agent of "
+                f"{self.package or self.extra}, or write an AgentAdapter for yours"
+            ) from error
 
     def _failure_behind(self, error: Exception) -> ProviderError | None:
         """Return the provider's failure, if an error of the framework means one."""
@@ -179,7 +207,7 @@ class FrameworkAgentAdapter(AgentAdapter):
                     retry_after = getattr(error, "retry_after", None)
                     return self._provider_error(kind, error, retry_after=retry_after)
                 break
-        known = provider_failure(error, provider=self.extra, model_id=self._reported_model_id)
+        known = provider_failure(error, provider=self._asked, model_id=self._reported_model_id)
         if known is None and self.models_package and is_unreadable(error, self.models_package):
             return self._provider_error(MalformedResponseError, error)
         return known
@@ -187,7 +215,11 @@ class FrameworkAgentAdapter(AgentAdapter):
     def _provider_error(
         self, kind: type[ProviderError], text: object, **details: Any
     ) -> ProviderError:
-        return kind(str(text), provider=self.extra, model_id=self._reported_model_id, **details)
+        return kind(str(text), provider=self._asked, model_id=self._reported_model_id, **details)
+
+    @property
+    def _asked(self) -> str:
+        return through(self.extra)
 
     @property
     def _reported_model_id(self) -> str | None:
@@ -366,6 +398,18 @@ def provider_failure(
             text = str(link) or type(link).__name__
             return kind(text, provider=provider, model_id=model_id)
     return None
+
+
+def work_of(usage: Usage, seconds: Sequence[float]) -> JsonObject:
+    """Return an agent's part of the work of a team."""
+    names = ("input_tokens", "output_tokens", "total_tokens")
+    tokens = {name: getattr(usage, name, 0) for name in names}
+    return {"calls": len(seconds), **tokens, "seconds": round(sum(seconds), 3)}
+
+
+def through(library: str) -> str:
+    """Return what to call a provider whom a library has asked, and which it does not name."""
+    return f"the provider (through {library})"
 
 
 def is_unreadable(error: BaseException, models: str) -> bool:

@@ -1,7 +1,7 @@
 """LangGraph: a compiled graph whose state has ``messages`` as the agent under evaluation."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -19,6 +19,7 @@ from maseval.interface.agents.framework import (
     Tools,
     as_text,
     describe_tools,
+    work_of,
 )
 from maseval.interface.agents.langgraph_callbacks import (
     LangChainMessage,
@@ -194,22 +195,40 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
                 time = next(filter(None, known[place:]), time)
             time = known[place] or time
             made.append({**_openai_message(message), **({"timestamp": time} if time else {})})  # type: ignore[typeddict-item]
-        return made
+        return made if calls is self.calls else [*self._instructions(calls, made), *made]
 
     def gather_traces(self) -> dict[str, Any]:
         spoken = {name: self._delegated(log) for name, log in self.calls.members.items()}
-        return {**super().gather_traces(), **({"members": spoken} if spoken else {})}
+        return {**super().gather_traces(), **self._team_traces(spoken)}
+
+    def team(self) -> dict[str, dict[str, Any]]:
+        logs = {self.name: self.calls, **self.calls.members}
+        return {name: work_of(_used(log), log.seconds) for name, log in logs.items()}
+
+    def openai_messages(self) -> MessageHistory:
+        """Return the conversation with times, after what the model is told beside it."""
+        said = super().openai_messages()
+        return MessageHistory([*self._instructions(self.calls, said), *said])
+
+    def _instructions(self, calls: ModelCallLog, said: Sequence[Message]) -> list[Message]:
+        if calls.instructions is None or any(one["role"] == "system" for one in said):
+            return []
+        told = _openai_message(calls.instructions)
+        return [{**told, "timestamp": said[0]["timestamp"]} if said else told]
 
     def _resolve_model_id(self) -> str | None:
         """Return the model that was called, if it was only one."""
-        models = set(self.calls.asked)
+        models = {
+            model for log in (self.calls, *self.calls.members.values()) for model in log.asked
+        }
         return (models.pop() or None) if len(models) == 1 else None
 
     def _gather_usage(self) -> Usage:
-        answers = self.calls.answers
+        logs = [self.calls, *self.calls.members.values()]
+        answers = [answer for log in logs for answer in log.answers]
         usage: Usage = sum(used for _, used in answers) or Usage()
-        calculator = self._resolve_cost_calculator()
-        if self._model_id or calculator is None or len(set(self.calls.asked)) < 2:
+        calculator, asked = self._resolve_cost_calculator(), {m for log in logs for m in log.asked}
+        if self._model_id or calculator is None or len(asked) < 2:
             return usage
         costs = [calculator.calculate_cost(used, model) for model, used in answers]
         known = [cost for cost in costs if cost is not None]
@@ -222,6 +241,10 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
             "config": None if self.config is None else _stored_config(self.config),
             "graph_info": {"num_nodes": len(graph.nodes), "num_edges": len(graph.edges)},
         }
+
+
+def _used(calls: ModelCallLog) -> Usage:
+    return sum(used for _, used in calls.answers) or Usage()
 
 
 def _messages(state: State) -> Messages:

@@ -61,13 +61,17 @@ class ModelCallLog:
         self.times: dict[str | int, str] = {}
         """When the models answered that its callbacks heard of."""
         self.members: dict[str, ModelCallLog] = {}
-        """The messages of agents without an adapter that tools ran, by name."""
+        """The work of agents without an adapter that tools ran, by name."""
+        self.instructions: LangChainMessage | None = None
+        """What the model is told beside the messages of the graph's state."""
+        self.seconds: list[float] = []
+        """How long the models worked on each answer."""
         self.order = CallOrder()
         self._counted: dict[str | int, tuple[LangChainMessage, TokenUsage]] = {}
         """The messages with tokens, which are kept so that no other one has the same ``id()``."""
         self._runs: dict[object, _Run] = {}
         self._failures: dict[str | None, BaseException] = {}
-        self._models: dict[object, tuple[ModelCallLog, str]] = {}
+        self._models: dict[object, tuple[ModelCallLog, str, float]] = {}
         self._tool_calls: dict[object, str | None] = {}
 
     def callback_handler(self, *, is_async: bool) -> object:
@@ -112,13 +116,14 @@ class ModelCallLog:
         marks = frozenset(key for key in about if key.startswith(_MARK))
         above = self._runs.get(parent, _Run(marks=marks))
         known = frozenset(message.id for message in _messages_in(inputs))
-        run = _Run(above.owner, above.marks | marks, False, known)
+        run = _Run(above.owner, above.marks | marks, False, known, within=above.within)
         for mark in run.marks - above.marks:
             member = _log_of_graph(mark)
             if member is not None and member is not self:
                 run = run._replace(owner=member, of_owner=True)
         if parent in self._tool_calls and run.owner is None:
-            run = run._replace(member=about.get("lc_agent_name") or "member")
+            name = about.get("lc_agent_name") or "member"
+            run = run._replace(member=name, within=name)
         self._runs[more["run_id"]] = run
 
     def on_chain_end(self, outputs: object, *, run_id: object, **more: object) -> None:
@@ -133,15 +138,23 @@ class ModelCallLog:
             self._counted |= run.owner._counted
             run.owner.keep_messages(messages)
 
-    def on_chat_model_start(self, serialized: object, messages: object, **more: Any) -> None:
+    def on_chat_model_start(self, serialized: object, messages: Any, **more: Any) -> None:
         model = str((more.get("metadata") or {}).get("ls_model_name") or "")
-        owner = self._runs.get(more.get("parent_run_id"), _NO_RUN).owner or self
-        self._models[more["run_id"]] = (owner, model)
+        run = self._runs.get(more.get("parent_run_id"), _NO_RUN)
+        owner = run.owner or self
+        if run.owner is None and run.within:
+            owner = self.members.setdefault(run.within, ModelCallLog(run.within))
+        self._models[more["run_id"]] = (owner, model, time.perf_counter())
+        first = messages[0][0] if messages and messages[0] else None
+        if getattr(first, "type", None) == "system":
+            owner.instructions = first
         if owner is self or not owner.in_own_turn:
             owner.asked.append(model)
 
     def on_llm_end(self, response: Any, *, run_id: object, **more: object) -> None:
-        owner, model = self._models.pop(run_id, (self, ""))
+        owner, model, began = self._models.pop(run_id, (self, "", time.perf_counter()))
+        if owner is self or not owner.in_own_turn:
+            owner.seconds.append(time.perf_counter() - began)
         choices = [choice for several in response.generations for choice in several]
         for message in [choice.message for choice in choices if hasattr(choice, "message")]:
             self.times[key_of(message)] = owner.times[key_of(message)] = now()
@@ -197,6 +210,7 @@ class _Run(NamedTuple):
     of_owner: bool = False
     known: frozenset[str | None] = frozenset()
     member: str | None = None
+    within: str | None = None
 
 
 _NO_RUN = _Run()

@@ -1,7 +1,4 @@
-"""LlamaIndex: agents, workflows of agents, and engines that can chat or be queried.
-
-Inside a run, tools are called one after another and the answers of models are collected.
-"""
+"""LlamaIndex: agents, workflows of agents, and engines that can chat or be queried."""
 
 import asyncio
 import copy
@@ -16,7 +13,7 @@ from typing import Any
 
 from maseval.core.agent import AgentObserver
 from maseval.core.clock import acting_agent, acting_as
-from maseval.core.event_loop import in_thread, run_async
+from maseval.core.event_loop import in_thread, run_async, settle
 from maseval.core.exceptions import AgentError, MASEvalError
 from maseval.core.messages import Message, MessageHistory
 from maseval.core.provider_errors import MalformedResponseError
@@ -103,24 +100,26 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
 
     def _answer(self, query: str) -> str:
         agent = self.agent
+        limit = {} if self.max_iterations is None else {"max_iterations": self.max_iterations}
         if hasattr(agent, "run_sync"):
             result = agent.run_sync(input=query)
         elif hasattr(agent, "chat"):
             result = agent.chat(query)
         elif hasattr(agent, "query"):
             result = agent.query(query)
+        elif not isinstance(agent, library("workflow").Workflow):  # it has no context, no events
+            result = settle(agent.run(user_msg=query, **limit))
         else:
-            result = run_async(self._converse(query))
+            result = run_async(self._converse(query, limit))
         self._outputs = self._outputs or [getattr(result, "raw", None)]
         content = getattr(getattr(result, "response", None), "content", None)
         text = content if isinstance(content, str) else str(result)
         self._transcript.close(text)
         return text
 
-    async def _converse(self, query: str) -> object:
+    async def _converse(self, query: str, limit: dict[str, int]) -> object:
         context = self._context or library("workflow").Context(self.agent)
         self._context = None
-        limit = {} if self.max_iterations is None else {"max_iterations": self.max_iterations}
         if self.memory is None:
             self.memory = library("memory").ChatMemoryBuffer.from_defaults(llm=self._llm)
         _turn.set(asyncio.Lock())  # LlamaIndex starts the calls of one answer all at once

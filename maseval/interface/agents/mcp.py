@@ -8,7 +8,9 @@ thread of its own, so that the code that opened it can continue.
 """
 
 import asyncio
+import json
 import os
+import re
 import socket
 import threading
 from collections.abc import (
@@ -30,10 +32,19 @@ from typing import Any, TypeAlias
 
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.event_loop import in_thread
-from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
+from maseval.core.exceptions import (
+    AgentError,
+    ConfigurationError,
+    MASEvalError,
+    NestedTooDeeplyError,
+)
+from maseval.core.recorded import mapping
+from maseval.core.storage import strict_json
+from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.agents.framework import Tool, Tools, as_text, describe_tools
 from maseval.interface.agents.mcp_conversation import AgentOutOfTurnError, Conversation
+from maseval.interface.inference.chat_completions import sendable
 
 __all__ = ["Conversation", "McpAgentAdapter", "ServedTools", "conversation_server", "serve_tools"]
 
@@ -188,7 +199,8 @@ def serve_tools(
 
     Every tool has its full schema. Arguments reach the function as sent, unchecked, and its text
     reaches the agent unchanged. The agent reads what a tool raises; a maseval error that is not the
-    agent's fault is also raised here, when the block ends.
+    agent's fault is also raised here, when the block ends. Calls out of turn are for the tools to
+    refuse, as those of a tau2 simulation do.
 
     Args:
         tools: Tools by name, or functions that go by their own names.
@@ -250,7 +262,8 @@ def mcp_server(
     names = [tool.name for tool in tools]
 
     def answer(text: str, *, is_error: bool = False) -> object:
-        return types.CallToolResult(content=[types.TextContent(text=text)], is_error=is_error)
+        said = types.TextContent(text=sendable(text))
+        return types.CallToolResult(content=[said], is_error=is_error)
 
     async def list_tools(context: object, params: object) -> object:
         on_listed()
@@ -354,9 +367,20 @@ def over_stdio(server: Any, on_closed: Callable[[], object]) -> Iterator[threadi
     closed = threading.Event()
     loop = asyncio.new_event_loop()
 
+    replies: asyncio.Queue[object] = asyncio.Queue()
+
+    async def refuse(outgoing: Any) -> None:
+        while True:
+            await outgoing.send(await replies.get())
+
     async def serve() -> None:
-        async with stdio.stdio_server(stdin=_lines(loop)) as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+        lines = _readable_lines(loop, replies.put_nowait)
+        async with stdio.stdio_server(stdin=lines) as (incoming, outgoing):
+            refusing = loop.create_task(refuse(outgoing))
+            try:
+                await server.run(incoming, outgoing, server.create_initialization_options())
+            finally:
+                refusing.cancel()
 
     work = loop.create_task(serve())
 
@@ -379,6 +403,54 @@ def over_stdio(server: Any, on_closed: Callable[[], object]) -> Iterator[threadi
         with suppress(RuntimeError):  # the client has already gone, and the loop with it
             loop.call_soon_threadsafe(work.cancel)
         thread.join()
+
+
+async def _readable_lines(
+    loop: asyncio.AbstractEventLoop, reply: Callable[[object], None]
+) -> AsyncIterator[str]:
+    """Yield the lines that the library can read, and reply to the others, which it passes over.
+
+    Half a character is replaced, as it is wherever a model has written one.
+    """
+    types = extras.load("mcp_types", extra="mcp")
+    messages = extras.load("mcp.shared.message", extra="mcp")
+    async for line in _lines(loop):
+        try:
+            types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        except ValueError as error:
+            why = str(error)
+        else:
+            yield line
+            continue
+        try:
+            known = json.dumps(sendable(strict_json.loads(line)))
+            types.jsonrpc_message_adapter.validate_json(known, by_name=False)
+        except ValueError as error:
+            why = str(error) if isinstance(error, NestedTooDeeplyError) else why
+            refusal = types.ErrorData(code=types.PARSE_ERROR, message=excerpt(why))
+            answer = types.JSONRPCError(jsonrpc="2.0", id=_id_in(line), error=refusal)
+            reply(messages.SessionMessage(answer))
+        else:
+            yield known
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*\\?(?:"|\Z)|[\[\]{}]|[^"\[\]{}]+')
+
+
+def _id_in(line: str) -> Any:
+    """Return the id of a message whose other parts may be nested to any depth; None without one."""
+    depth, shallow = 0, []
+    for token in _TOKEN.findall(line):
+        depth -= token in ("]", "}")
+        if depth == 0 or (depth == 1 and token not in ("[", "{", "]", "}")):
+            shallow.append(token)
+        elif depth == 1 and token in ("]", "}"):
+            shallow.append("0")  # in place of all that was nested
+        depth += token in ("[", "{")
+    with suppress(ValueError):
+        found = mapping(json.loads("".join(shallow))).get("id")
+        return sendable(found) if isinstance(found, str | int) else None
+    return None
 
 
 async def _lines(loop: asyncio.AbstractEventLoop) -> AsyncIterator[str]:

@@ -6,6 +6,7 @@ The SDK's items become messages, and an agent's work for other agents is recorde
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cache, partialmethod, wraps
 from itertools import groupby
 from types import ModuleType
@@ -98,6 +99,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         if hasattr(agent_instance, "hooks"):
             _observe_runs()
         self._asked_by_others: list[InputItem] = []
+        self._is_asked_anew = False
         self._earlier = 0  # messages of the runs by others that are finished
         self._memory: list[InputItem] = []
         self._run_context: Any = None  # counts the tokens of all turns
@@ -111,7 +113,8 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             self._run_context = sdk.RunContextWrapper(self.context)
         if not self.messages and isinstance(instructions := self.agent.instructions, str):
             self.messages.add_message("system", instructions)
-        self.messages.add_message("user", query)
+        if self.current_agent is self.agent:  # after a handoff, another one is asked
+            self.messages.add_message("user", query)
         asked = [*self._memory, {"role": "user", "content": query}]
         times = _observer_class()(leader=self)
         try:
@@ -125,9 +128,9 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             )
         except sdk.AgentsException as error:
             if error.run_data is not None:
-                add_items(self.messages, error.run_data.new_items, times.asked, times.answered)
+                self._add_items(error.run_data.new_items, times)
             raise
-        add_items(self.messages, result.new_items, times.asked, times.answered)
+        self._add_items(result.new_items, times)
         self._memory = result.to_input_list(mode="normalized")
         self.current_agent = result.last_agent
         if result.interruptions:
@@ -152,9 +155,27 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
             used.append(self._without_delegated(tokens_of(self._run_context.usage)))
         return sum(used) or Usage()
 
-    def begin_run_by_others(self) -> None:
-        """Note that others, and not this adapter, run the agent."""
-        self._earlier = len(self.messages_for_others)
+    def _add_items(self, items: Sequence[Any], times: Any) -> None:
+        add_items(self.messages, items, times.asked, times.answered, self.agent)
+
+    def begin_run_by_others(self, handed_over: bool = False) -> None:
+        """Note that others, and not this adapter, run the agent; or hand a conversation over."""
+        self._is_asked_anew = True
+        if not handed_over:
+            self._earlier, self._asked_by_others = len(self.messages_for_others), []
+
+    def note_part(self, system: str | None, asked: Sequence[InputItem]) -> None:
+        """Note a request after a handoff: of the whole conversation, what is new to this agent."""
+        part = self._asked_by_others or ([{"role": "system", "content": system}] if system else [])
+        kinds = [(item.get("call_id"), item.get("type")) for item in part]
+        made = {call for call, kind in kinds if kind == "function_call"}
+        waiting = made - {call for call, kind in kinds if kind == _RESULT}
+        new = [item for item in asked if item.get("type") == _RESULT]
+        new = [item for item in new if item.get("call_id") in waiting]
+        if self._is_asked_anew:
+            new += [item for item in asked if item.get("role") == "user"][-1:]
+        self._is_asked_anew = False
+        self._asked_by_others = [*part, *new]
 
     def note_request(self, system: str | None, asked: Sequence[InputItem]) -> None:
         """Note a request, which holds the run by others so far."""
@@ -169,6 +190,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         for known, message in zip(before, run, strict=False):
             message["timestamp"] = known["timestamp"]
         self.messages_for_others[self._earlier :] = run
+        self._asked_by_others += answer.to_input_items()
 
     def _resolve_model_id(self) -> str | None:
         return _model_id(getattr(self.run_config, "model", None) or self.agent.model)
@@ -276,22 +298,28 @@ def _observer_class() -> type[Any]:
         def _adapter_of(self, agent: Any) -> OpenAIAgentsAdapter | None:
             if self.leader is None:
                 return bystanding_adapter(agent, OpenAIAgentsAdapter)
-            found = None if agent is self.leader.agent else adapter_of(agent)
+            if agent is self.leader.agent:
+                return None
+            found = adapter_of(agent) or self.leader.adopt(agent, OpenAIAgentsAdapter)
             return found if isinstance(found, OpenAIAgentsAdapter) else None
 
         async def on_agent_start(self, context: Any, agent: Any) -> None:
             if adapter := self._adapter_of(agent):
-                adapter.begin_run_by_others()
+                adapter.begin_run_by_others(handed_over=self.leader is not None)
             await self._forward("on_agent_start", context, agent)
 
         async def on_llm_start(self, context: Any, agent: Any, *asked: Any) -> None:
             self.asked.append(now())
             if adapter := self._adapter_of(agent):
-                adapter.note_request(*asked)
+                (adapter.note_part if self.leader else adapter.note_request)(*asked)
             await self._forward("on_llm_start", context, agent, *asked)
 
         async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
             self.answered.append(now())
+            if (one := self._adapter_of(agent) or self.leader) is not None:
+                since = datetime.fromisoformat(self.asked[-1])
+                spent = datetime.fromisoformat(self.answered[-1]) - since
+                one.call_seconds.append(spent.total_seconds())
             if adapter := self._adapter_of(agent):
                 adapter.note_answer(response)
                 leader = running_adapter()
@@ -326,9 +354,15 @@ def tokens_of(usage: Any) -> TokenUsage:
 
 
 def add_items(
-    history: MessageHistory, items: Iterable[Any], asked: Sequence[str], answered: Sequence[str]
+    history: MessageHistory,
+    items: Iterable[Any],
+    asked: Sequence[str],
+    answered: Sequence[str],
+    speaker: object = None,
 ) -> None:
     """Add the items of a turn: the model's answers, and the results of the tools it called.
+
+    If a ``speaker`` is given, those of other agents, which have adapters of theirs, are left out.
 
     The SDK keeps the text and the calls of one answer as several items; here they are one message,
     whose ``metadata`` names the agent. Thoughts, and tools run by the provider, are left out. The
@@ -338,7 +372,9 @@ def add_items(
     seen = [item for item in items if item.type != "tool_approval_item"]
     for (of_tools, agent), group in groupby(seen, key=_origin):
         time = next(results if of_tools else answers, None)
-        _add_message(history, [item.to_input_item() for item in group], {"agent": agent}, time)
+        own = [item for item in group if speaker is None or item.agent in (speaker, None)]
+        if own:
+            _add_message(history, [item.to_input_item() for item in own], {"agent": agent}, time)
 
 
 def _origin(item: Any) -> tuple[bool, str]:

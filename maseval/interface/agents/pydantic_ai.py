@@ -119,6 +119,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
             finally:
                 so_far = captured[len(self._memory) :] if result is None else result.new_messages()
                 add_messages(self.messages, so_far)
+                self.call_seconds += seconds_of(so_far)
         self._memory = result.all_messages()
         if isinstance(result.output, library.DeferredToolRequests):
             waiting = [*result.output.calls, *result.output.approvals]
@@ -211,6 +212,17 @@ def token_usage(usage: Any) -> TokenUsage:
     )
 
 
+def seconds_of(messages: Iterable[ModelMessage]) -> list[float]:
+    """Return how long the model worked on each of its responses."""
+    found, asked = [], None
+    for message in messages:
+        if message.kind == "response":
+            found.append((message.timestamp - (asked or message.timestamp)).total_seconds())
+        else:
+            asked = next((part.timestamp for part in message.parts if _time(part)), None)
+    return found
+
+
 def add_messages(history: MessageHistory, messages: Iterable[ModelMessage]) -> None:
     """Add the messages of a turn; thoughts, files and tools run by the provider are left out."""
     for message in messages:
@@ -286,6 +298,7 @@ def _record_run(agent: object, run: Any, shared: object) -> None:
     used = [token_usage(message.usage) for message in messages if message.kind == "response"]
     adapter.messages_for_others += history
     adapter.used += used
+    adapter.call_seconds += seconds_of(messages)
     # If the tool passes its own count to the agent, the framework adds the tokens to the leader's.
     leader = running_adapter()
     if leader is not None and shared is not None and shared is getattr(leader, "turn_usage", None):

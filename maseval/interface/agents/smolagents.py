@@ -178,7 +178,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         """Return the provider's failure, of which smolagents keeps only the text."""
         if found := _STATUS.search(text):
             return error_from_status(
-                int(found[1]), text, provider=EXTRA, model_id=self._reported_model_id
+                int(found[1]), text, provider=self._asked, model_id=self._reported_model_id
             )
         return self._provider_error(otherwise, text)
 

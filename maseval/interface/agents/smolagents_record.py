@@ -123,11 +123,11 @@ class AgentMemoryMessages(MessageHistory):
 
 def _as_mapping(message: Any) -> Message:
     entry: Message = {
-        "role": str(getattr(message.role, "value", message.role)),
-        "content": message.content,
+        "role": str(get(get(message, "role"), "value") or get(message, "role") or "assistant"),
+        "content": get(message, "content"),
     }
     for key in ("tool_calls", "tool_call_id", "name"):
-        if value := getattr(message, key, None):
+        if value := get(message, key):
             entry[key] = value
     return entry
 
@@ -196,7 +196,7 @@ def log_entry(step: Any) -> dict[str, object]:
 
 def _plain(message: Any) -> object:
     """Return a message of smolagents as JSON values."""
-    entry = {"role": message.role, "content": message.content}
+    entry = {"role": get(message, "role"), "content": get(message, "content")}
     if calls := get(message, "tool_calls"):
         entry["tool_calls"] = [
             function_call(c.id, c.function.name, c.function.arguments) for c in calls

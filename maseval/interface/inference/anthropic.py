@@ -14,6 +14,7 @@ from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.core.seeding import SeedingError
+from maseval.core.structured import AnswerForm
 from maseval.core.usage import CostCalculator
 from maseval.core.words import excerpt
 from maseval.interface import extras
@@ -21,13 +22,16 @@ from maseval.interface.inference.chat_completions import (
     NO_PARAMETERS,
     ToolChoice,
     as_object,
+    check_error,
     get,
     reading,
     received_call,
+    strict_schema,
     system_text,
     text_of,
     thought_details,
 )
+from maseval.interface.inference.endings import check_ending
 from maseval.interface.inference.provider import (
     NO_KEY,
     ClientModelAdapter,
@@ -85,6 +89,14 @@ class AnthropicModelAdapter(ClientModelAdapter):
     def gather_config(self) -> dict[str, Any]:
         return {**super().gather_config(), "max_tokens": self._max_tokens}
 
+    def _answer_format(self, form: AnswerForm[Any], params: Params) -> Params | None:
+        schema = strict_schema(form.schema)
+        if schema is None:
+            return None
+        name = "output_config"
+        given = as_object(params.get(name, self._default_generation_params.get(name)))
+        return {name: {**given, "format": {"type": "json_schema", "schema": schema}}}
+
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
         body = {"model": self.model_id, "max_tokens": self._max_tokens, **params}
@@ -135,19 +147,19 @@ class AnthropicModelAdapter(ClientModelAdapter):
         return [*(thoughts or ()), *blocks, *(_tool_use(call) for call in calls)]
 
     def _read(self, answer: object) -> ChatResponse:
+        check_error(get(answer, "error"))
+        reason = get(answer, "stop_reason")
+        check_ending(reason, words=get(get(answer, "stop_details"), "explanation"))
         blocks = get(answer, "content")
         if not isinstance(blocks, Sequence) or isinstance(blocks, str):
             raise UnreadableAnswerError(f"no content in the answer {excerpt(answer)}")
-        reason = get(answer, "stop_reason")
-        if reason == "refusal":
-            details = get(get(answer, "stop_details"), "explanation")
-            raise self._error(errors.ContentFilterError, details or "the answer was refused")
         if not all(isinstance(kind := get(block, "type"), str) and kind for block in blocks):
             raise UnreadableAnswerError(f"a block without a type in the answer {excerpt(answer)}")
         calls = [_tool_call(block) for block in blocks if get(block, "type") == "tool_use"]
         if reason == "tool_use" and not calls:
             raise UnreadableAnswerError("it ends because of tool calls, and there are none")
         texts = [get(block, "text") for block in blocks if get(block, "type") == "text"]
+        check_ending(reason, is_silent=not (any(texts) or calls))
         return ChatResponse(
             content="".join(texts) if texts else None,
             tool_calls=calls or None,

@@ -9,6 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeAlias, cast
 
 from maseval.core.answers import amount, call_arguments, call_id, tokens, tool_name
@@ -24,7 +25,10 @@ from maseval.core.messages import (
 )
 from maseval.core.reasoning import reasoning_of, without_reasoning
 from maseval.core.storage import strict_json
+from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
+from maseval.interface.inference.endings import check_ending
+from maseval.interface.inference.http import RefusedAnswer, kind_of, status_of_code
 
 JsonSchema: TypeAlias = dict[str, Any]
 """A JSON schema, as it is sent to a model."""
@@ -45,10 +49,6 @@ _OTHER_KEYS = ("content", "name")
 # Where servers and LiteLLM put what a model thought: its text, and what they want back with it.
 _THOUGHTS = ("reasoning_content", "reasoning")
 _THOUGHT_DETAILS = ("reasoning_details", "thinking_blocks")
-
-
-class FilteredAnswerError(MASEvalError):
-    """The answer was withheld by a content filter."""
 
 
 def request_messages(
@@ -133,6 +133,54 @@ def as_object(arguments: object) -> dict[str, object]:
     return sendable(dict(arguments)) if isinstance(arguments, Mapping) else {}
 
 
+@cache
+def response_format(form: AnswerForm[Any]) -> dict[str, object] | None:
+    """Return the protocol's parameters for a form; None for one that is not an object."""
+    if form.schema.get("type") != "object":
+        return None
+    strict = strict_schema(form.schema)
+    schema = {"name": form.name, "schema": strict or form.schema, "strict": strict is not None}
+    return {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+
+class _FreeFormError(MASEvalError):  # a signal, never seen
+    """A schema allows keys that it does not name."""
+
+
+def strict_schema(schema: JsonSchema) -> JsonSchema | None:
+    """Return a schema in the strict form, in which objects have all their keys and no other.
+
+    Providers follow it to the letter. None if it allows any keys, as a ``dict`` does.
+    """
+    try:
+        return cast(JsonSchema, _strict(schema))
+    except _FreeFormError:
+        return None
+
+
+def _strict(schema: object) -> object:
+    if isinstance(schema, list):
+        return [_strict(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    if "$ref" in schema:
+        return {"$ref": schema["$ref"]}
+    strict: JsonSchema = {
+        "anyOf" if key == "oneOf" else key: value
+        if key in ("const", "enum")
+        else {name: _strict(each) for name, each in value.items()}
+        if key in ("properties", "$defs")
+        else _strict(value)
+        for key, value in schema.items()
+        if key not in ("default", "discriminator")
+    }
+    if schema.get("type") == "object":
+        if "properties" not in schema or schema.get("additionalProperties"):
+            raise _FreeFormError("any keys")
+        strict |= {"additionalProperties": False, "required": list(schema["properties"])}
+    return strict
+
+
 def sendable(thing: Any) -> Any:
     """Return the same without what models do write and no request can contain.
 
@@ -187,32 +235,50 @@ def reading(answer: object) -> Iterator[None]:
         raise UnreadableAnswerError(text) from error
 
 
+def check_error(error: object) -> None:
+    """Raise the failure that a provider reports inside an answer that came with a good status."""
+    words = error if isinstance(error, str) else get(error, "message")
+    code = get(error, "code")
+    code = get(error, "type") if code is None and words else code
+    if words or code is not None:  # some servers add an empty error to every answer
+        status = status_of_code(code)
+        text = str(words or "") if status == code or code is None else f"{code}: {words}"
+        unknown = 200 if code is None else 500
+        raise RefusedAnswer(kind_of(status or unknown, text, code), text, status)
+
+
 def chat_response(answer: object, *, earlier_calls: int = 0) -> ChatResponse:
     """Return the first choice of an answer.
 
     Raises:
         UnreadableAnswerError: There is no choice, or nothing in it that can be read.
-        FilteredAnswerError: A content filter withheld it.
+        RefusedAnswer: The provider failed, or a content filter withheld it.
     """
     with reading(answer):
         return _chat_response(answer, earlier_calls)
 
 
 def _chat_response(answer: object, earlier_calls: int) -> ChatResponse:
+    check_error(get(answer, "error"))
     choices = get(answer, "choices")
     if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
         raise UnreadableAnswerError(f"no choices in the answer {excerpt(answer)}")
     choice = choices[0]
     reason = get(choice, "finish_reason")
-    if reason == "content_filter":
-        raise FilteredAnswerError(get(get(choice, "message"), "refusal") or "no reason was given")
+    check_error(get(choice, "error"))
     message = get(choice, "message")
+    # LiteLLM and OpenRouter translate some failures to `stop`, and keep the original beside it.
+    native = get(get(choice, "provider_specific_fields") or choice, "native_finish_reason")
+    for ending in (native, reason):
+        check_ending(ending, words=get(message, "refusal"))
     if message is None and get(choice, "text") is not None:  # as servers of plain completions do
         message = {"content": get(choice, "text")}
     if not is_object(message):
         raise UnreadableAnswerError(f"no message in the answer {excerpt(answer)}")
     content = _content(message)
     tool_calls = _tool_calls(get(message, "tool_calls"), earlier_calls)
+    if not (content or tool_calls):
+        check_ending(reason, is_silent=True)
     if content is None and not tool_calls:
         _check_silence(message, reason)
     return ChatResponse(

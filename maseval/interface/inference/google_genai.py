@@ -10,8 +10,10 @@ from maseval.core import provider_errors as errors
 from maseval.core.answers import tokens, tool_name
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
+from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.reasoning import ReasoningPolicy
+from maseval.core.structured import AnswerForm
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
@@ -25,6 +27,7 @@ from maseval.interface.inference.chat_completions import (
     text_of,
     thought_details,
 )
+from maseval.interface.inference.endings import check_ending
 from maseval.interface.inference.http import client_options
 from maseval.interface.inference.provider import (
     NO_KEY,
@@ -44,13 +47,6 @@ _SIGNATURES = "thought_signatures"
 _UNREAD = frozenset({"ValidationError", "TypeError", "AttributeError", "KeyError", "IndexError"})
 _MODES = {"none": "NONE", "auto": "AUTO", "required": "ANY"}
 _OWN_NAMES = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}
-_FILTERED = frozenset(
-    {
-        *("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"),
-        *("IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"),
-    }
-)
-_BROKEN = frozenset({"MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "UNEXPECTED_TOOL_CALL"})
 # Any of these may hold credentials, or tell the library where to find them.
 _KEY_VARIABLES = (
     "GEMINI_API_KEY",
@@ -67,6 +63,9 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
     # A call must be sent back with its signature.
     default_reasoning_policy = ReasoningPolicy.AUTO
     auto_with_every_call = True
+
+    def _answer_format(self, form: AnswerForm[Any], params: Params) -> Params | None:
+        return {"response_mime_type": "application/json", "response_json_schema": form.schema}
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
@@ -144,10 +143,7 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
         if not candidates:
             raise self._error(errors.MalformedResponseError, "no candidates in the answer")
         reason = _word(get(candidates[0], "finish_reason"))
-        if reason in _FILTERED:
-            raise self._error(errors.ContentFilterError, f"finish reason {reason}")
-        if reason in _BROKEN:
-            raise self._error(errors.MalformedResponseError, f"finish reason {reason}")
+        check_ending(reason, words=get(candidates[0], "finish_message"))
         content = get(candidates[0], "content")
         parts = get(content, "parts") or ()
         # Without parts it is the model that is silent; in the API an empty list is left out.
@@ -155,6 +151,7 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
             raise UnreadableAnswerError(f"no content in the answer {excerpt(answer)}")
         texts = [part.text for part in parts if get(part, "text") and not get(part, "thought")]
         calls = _calls(parts, earlier_calls)
+        check_ending(reason, is_silent=not (texts or calls))
         return ChatResponse(
             content="".join(texts) if texts else None,
             tool_calls=[call for call, _ in calls] or None,

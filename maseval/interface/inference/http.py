@@ -20,6 +20,7 @@ from typing import Any
 
 from maseval.core import provider_errors as errors
 from maseval.core.exceptions import MASEvalError
+from maseval.core.exceptions import causes as causes
 from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import REDACTED
@@ -35,27 +36,39 @@ _ENCODINGS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "defla
 class RefusedAnswer(MASEvalError):  # a signal that the libraries wrap, never seen
     """Something about an answer that is not accepted; ``kind`` is the error for it."""
 
-    def __init__(self, kind: type[ProviderError], text: str) -> None:
+    def __init__(self, kind: type[ProviderError], text: str, status: int | None = None) -> None:
         super().__init__(text)
         self.kind = kind
+        self.status = status
+
+
+_ACCEPTED = {"Accept-Encoding": "gzip, deflate"}
 
 
 def client_options() -> dict[str, Any]:
     """Return the options for a client of ``httpx``, or of a library like it."""
-
-    def check(response: Any) -> None:
-        library = sys.modules[type(response).__module__.partition(".")[0]]
-        if response.has_redirect_location:
-            _check_redirect(library, response)
-        unpack = _unpacker(response.headers.pop("Content-Encoding", "").strip().lower())
-        pieces = _limit_body(response.stream, unpack, _deadline(response.request))
-        response.stream = _body_class(library)(pieces, response.stream.close)
-
     return {
-        "event_hooks": {"response": [check]},
-        "headers": {"Accept-Encoding": "gzip, deflate"},
+        "event_hooks": {"response": [check_response]},
+        "headers": _ACCEPTED,
         "max_redirects": _MAX_REDIRECTS,
     }
+
+
+def limit_client(client: Any, check: Callable[[Any], None]) -> None:
+    """Put these limits on a client that a library has made; ``check`` calls `check_response`."""
+    client.event_hooks["response"].append(check)
+    client.headers.update(_ACCEPTED)
+    client.max_redirects = _MAX_REDIRECTS
+
+
+def check_response(response: Any) -> None:
+    """Refuse a redirect to another host, and have the body read within the limits."""
+    library = sys.modules[type(response).__module__.partition(".")[0]]
+    if response.has_redirect_location:
+        _check_redirect(library, response)
+    unpack = _unpacker(response.headers.pop("Content-Encoding", "").strip().lower())
+    pieces = _limit_body(response.stream, unpack, _deadline(response.request))
+    response.stream = _body_class(library)(pieces, response.stream.close)
 
 
 def limited_client(kind: Callable[..., object]) -> object:
@@ -159,7 +172,20 @@ _BY_STATUS: dict[int, type[ProviderError]] = {
     429: errors.RateLimitError,
 }
 
-# A provider uses one status for many faults, distinguished only by a code or by the message.
+# A provider uses one status for many faults. Its code distinguishes them; words do where there is
+# none that is known, and never against the status: a server that is down may say anything.
+_BY_CODE: dict[str, type[ProviderError]] = {
+    "insufficient_quota": errors.QuotaExhaustedError,
+    "context_length_exceeded": errors.ContextOverflowError,
+    "exceed_context_size_error": errors.ContextOverflowError,
+    "content_filter": errors.ContentFilterError,
+    "content_policy_violation": errors.ContentFilterError,
+    "image_content_policy_violation": errors.ContentFilterError,
+    "misalignment_policy_violation": errors.ContentFilterError,
+    "bio_policy": errors.ContentFilterError,
+    "invalid_api_key": errors.AuthenticationError,
+    "model_not_found": errors.ModelNotFoundError,
+}
 _BY_WORDS: tuple[tuple[str, set[int], type[ProviderError]], ...] = (
     (
         r"insufficient_quota|credit balance is too low",
@@ -167,13 +193,19 @@ _BY_WORDS: tuple[tuple[str, set[int], type[ProviderError]], ...] = (
         errors.QuotaExhaustedError,
     ),
     (
-        r"context[_ ](length|size|window)|maximum context|prompt is too long|too many "
-        r"(input )?tokens|token count .{0,99}exceeds|exceeds the .{0,99}context",
-        {400, 413, 422, 500},
+        r"model_not_found|invalid model|model .{0,99}(not exist|not found)",
+        {400},
+        errors.ModelNotFoundError,
+    ),
+    (
+        r"context_length_exceeded|maximum context|prompt is too long|too many (input )?tokens|"
+        r"token count .{0,99}exceeds|exceeds? .{0,99}context|context .{0,99}exceed",
+        {400, 413, 422},
         errors.ContextOverflowError,
     ),
     (
-        r"content[_ ](filter|policy|management)|responsible ai|safety (system|setting|polic)",
+        r"content[_ ](filter|policy|management)|moderation|responsible ai|"
+        r"safety (system|setting|polic)",
         {400, 403, 422},
         errors.ContentFilterError,
     ),
@@ -182,12 +214,32 @@ _BY_WORDS: tuple[tuple[str, set[int], type[ProviderError]], ...] = (
         {400},
         errors.AuthenticationError,
     ),
-    (
-        r"model_not_found|invalid model|model .{0,99}(not exist|not found)",
-        {400},
-        errors.ModelNotFoundError,
-    ),
 )
+
+# The statuses for which these codes stand, where they come with the status of a good answer.
+_STATUSES = {
+    "rate_limit_exceeded": 429,
+    "rate_limit_error": 429,
+    "server_error": 500,
+    "api_error": 500,
+    "vector_store_timeout": 504,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "billing_error": 402,
+    "invalid_request_error": 400,
+    "invalid_prompt": 400,
+    "data_residency_mismatch": 400,
+}
+
+
+def status_of_code(code: object) -> int | None:
+    """Return the HTTP status that a code is, or for which it stands; None if there is none."""
+    name = str(code)
+    number = int(name) if re.fullmatch(r"[45]\d\d", name) else None
+    return number or _STATUSES.get(name.lower())
 
 
 def error_from_status(
@@ -197,9 +249,10 @@ def error_from_status(
     provider: str,
     model_id: str | None,
     headers: Mapping[str, str] | None = None,
+    code: object = None,
 ) -> ProviderError:
-    """Return the error for a status; ``text`` may include the provider's own code."""
-    return kind_of(status, text)(
+    """Return the error for a status and the provider's own code."""
+    return kind_of(status, text, code)(
         text,
         provider=provider,
         model_id=model_id,
@@ -208,8 +261,10 @@ def error_from_status(
     )
 
 
-def kind_of(status: int, text: str) -> type[ProviderError]:
-    """Return the class of error for a status and a provider's message."""
+def kind_of(status: int, text: str, code: object = None) -> type[ProviderError]:
+    """Return the class of error for a status, a provider's message and its code."""
+    if known := _BY_CODE.get(str(code).lower()):
+        return known
     for words, statuses, kind in _BY_WORDS:
         if status in statuses and re.search(words, text, re.IGNORECASE):
             return kind
@@ -239,19 +294,6 @@ def connection_error(error: BaseException) -> type[ProviderError]:
     """Return the class of error for a broken connection: whether there ever was one."""
     is_unreachable = any(type(link).__name__ in _NO_CONNECTION for link in causes(error))
     return errors.UnreachableError if is_unreachable else errors.ProviderConnectionError
-
-
-def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes, newest first."""
-    seen: set[int] = set()
-    link: BaseException | None = error
-    while link is not None and id(link) not in seen:
-        seen.add(id(link))
-        yield link
-        if isinstance(link, BaseExceptionGroup):
-            for member in link.exceptions:
-                yield from causes(member)
-        link = link.__cause__ or link.__context__
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -1,7 +1,11 @@
 """Every provider that the library ``litellm`` supports."""
 
 import os
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache, wraps
+from importlib import import_module
 from types import ModuleType
 from typing import Any, cast
 
@@ -10,16 +14,24 @@ from maseval.core.messages import ChatResponse, MessageForm
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import environment_secrets
+from maseval.core.structured import AnswerForm
 from maseval.core.usage import CostCalculator
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
-    FilteredAnswerError,
     calls_so_far,
     chat_response,
+    check_error,
     get,
     request_messages,
+    response_format,
 )
-from maseval.interface.inference.http import connection_error
+from maseval.interface.inference.endings import check_ending
+from maseval.interface.inference.http import (
+    causes,
+    check_response,
+    connection_error,
+    limit_client,
+)
 from maseval.interface.inference.provider import (
     NO_KEY,
     Endpoint,
@@ -66,6 +78,9 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
             }
         return config
 
+    def _answer_format(self, form: AnswerForm[Any], params: Params) -> Params | None:
+        return response_format(form)  # which LiteLLM translates, or refuses
+
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
         body = {"max_retries": 0, **params}
@@ -94,11 +109,9 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
     def _translate(self, error: Exception) -> ProviderError | None:
         known = _library().exceptions
         match error:
-            case known.APIResponseValidationError():
-                return self._error(errors.MalformedResponseError, error)
-            case FilteredAnswerError() | known.ContentPolicyViolationError():
+            case known.ContentPolicyViolationError():
                 return self._error(errors.ContentFilterError, error)
-            case known.ContextWindowExceededError():
+            case known.ContextWindowExceededError() if _status_of(error) < 500:
                 return self._error(errors.ContextOverflowError, error, error.status_code)
             case known.Timeout():
                 return self._error(errors.ProviderTimeoutError, error)
@@ -106,17 +119,17 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
                 return self._error(errors.MalformedRequestError, error)
             case known.BadRequestError() if "LLM Provider NOT provided" in str(error):
                 return self._error(errors.ModelNotFoundError, error)
-            case known.APIConnectionError() | known.InternalServerError() if _is_unread(error):
-                return self._error(errors.MalformedResponseError, error)
             case known.APIConnectionError() | known.InternalServerError() if _is_broken(error):
                 return self._error(connection_error(error), error)
-        if isinstance(status := get(error, "status_code"), int):
+        if get(_asking.response, "status_code") == 200:  # LiteLLM cannot read it
+            return self._error(errors.MalformedResponseError, error)
+        if status := _status_of(error):
             return self._status_error(status, error, get(error, "litellm_response_headers"))
         return self._transport_error(error)
 
     @classmethod
     def _connect(cls, name: str, endpoint: Endpoint, **settings: Any) -> "LiteLLMModelAdapter":
-        """Check the key; LiteLLM itself reads an answer that is too large before it is refused.
+        """Check the key.
 
         LiteLLM reads the provider's own variables, such as ``DEEPSEEK_API_KEY`` and
         ``DEEPSEEK_API_BASE``. A seed is left out, with a warning, for a provider without seeds.
@@ -137,29 +150,79 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
         return cls(name, api_key=key, api_base=endpoint.base_url, **settings)
 
 
-def _is_unread(error: Exception) -> bool:
-    """Return True for an answer that LiteLLM cannot read, which it reports as a server error."""
-    signs = ("json response", "jsondecodeerror", "expecting value", "invalid response")
-    return any(sign in str(error).lower() for sign in (*signs, "provider returned 'choices'"))
-
-
 def _is_broken(error: Exception) -> bool:
     """Return True if the connection broke, which LiteLLM may report as a server error."""
     is_connection = type(error).__name__ == "APIConnectionError"
     return is_connection or any(sign in str(error) for sign in ("Connection error", "[Errno "))
 
 
+def _status_of(error: BaseException) -> int:
+    """Return the status that the provider sent, 0 if none: LiteLLM may replace it by words."""
+    found = [get(link, "status_code") for link in causes(error)]
+    return next((status for status in reversed(found) if isinstance(status, int)), 0)
+
+
+class _Request(threading.local):
+    """The request that an adapter makes in this thread."""
+
+    is_limited = False
+    response: Any = None
+
+
+_asking = _Request()
+
+
 def _completion(**request: object) -> object:
+    _asking.is_limited, _asking.response = True, None
     try:
         return _library().completion(**request)
     except ModuleNotFoundError as error:  # it needs more than it installs
         raise extras.MissingExtraError(
             f"litellm needs {error.name}. {extras.how_to_install('litellm')}"
         ) from error
+    finally:
+        _asking.is_limited = False
+        _check_received(_asking.response)
+
+
+def _check_received(response: Any) -> None:
+    """Raise the failure in an answer that LiteLLM took for a good one, or for a bad request."""
+    with suppress(ValueError, RuntimeError):  # not JSON, or not read
+        body = response.json() if response is not None and response.status_code == 200 else None
+        check_error(get(body, "error"))
+        check_ending(get(body, "stop_reason") or get(body, "stopReason"))
+
+
+@cache
+def _limit_clients() -> None:
+    """Have LiteLLM's clients keep our limits while an adapter of ours asks.
+
+    It shares them with whatever else uses it in this process, such as an agent that streams.
+    """
+    handler = import_module("litellm.llms.custom_httpx.http_handler").HTTPHandler
+    openai = import_module("litellm.llms.openai.common_utils").BaseOpenAILLM
+    handler.create_client = _limited(handler.create_client)
+    openai._get_sync_http_client = staticmethod(_limited(openai._get_sync_http_client))
+
+
+def _limited(make: Callable[..., object]) -> Callable[..., object]:
+    def check(response: object) -> None:
+        if _asking.is_limited:
+            check_response(response)
+            _asking.response = response
+
+    @wraps(make)
+    def make_limited(*given: object) -> object:
+        client = make(*given)
+        limit_client(client, check)
+        return client
+
+    return make_limited
 
 
 def _library() -> ModuleType:
     library: Any = extras.load("litellm", extra="litellm")
+    _limit_clients()
     # Otherwise it prints advice on every error, in the middle of other output.
     library.suppress_debug_info = True
     return cast(ModuleType, library)

@@ -6,17 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from maseval.core import provider_errors as errors
 from maseval.core.exceptions import MASEvalError
 from maseval.core.messages import ChatResponse
+from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
+from maseval.core.structured import AnswerForm
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import (
-    FilteredAnswerError,
     calls_so_far,
     chat_response,
     get,
     request_messages,
+    response_format,
 )
 from maseval.interface.inference.provider import (
     NO_KEY,
@@ -54,6 +55,12 @@ class OpenAIModelAdapter(ClientModelAdapter):
             config["client_config"] = settings
         return config
 
+    def _answer_format(self, form: AnswerForm[Any], params: Params) -> Params | None:
+        chat = getattr(self._client, "chat", None)
+        if not (hasattr(chat, "completions") or hasattr(self._client, "responses")):
+            return None  # somebody's own function may take no parameters
+        return response_format(form)
+
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
         sent = request_messages(messages, self.message_form)
@@ -63,24 +70,14 @@ class OpenAIModelAdapter(ClientModelAdapter):
         if tool_choice is not None:
             body["tool_choice"] = tool_choice
         answer = _method_of(self._client, body)()
-        self._check_refusal(answer)
         if isinstance(answer, Mapping) and not {"choices", "error"} & answer.keys():
             return ChatResponse(content=str(answer))
         return chat_response(answer, earlier_calls=calls_so_far(messages))
-
-    def _check_refusal(self, answer: object) -> None:
-        """Raise the refusal of a server that sends it with the status of a good answer."""
-        refusal = None if get(answer, "choices") else get(answer, "error")
-        code = get(refusal, "code")
-        if isinstance(code, int) and 400 <= code < 600:
-            raise self._status_error(code, get(refusal, "message") or refusal)
 
     def _secrets(self) -> Sequence[object]:
         return (getattr(self._client, "api_key", None),)
 
     def _translate(self, error: Exception) -> ProviderError | None:
-        if isinstance(error, FilteredAnswerError):
-            return self._error(errors.ContentFilterError, error)
         sdk = sys.modules.get("openai")
         known = None if sdk is None else self._sdk_error(sdk, error)
         return known or self._transport_error(error)

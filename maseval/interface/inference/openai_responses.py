@@ -7,7 +7,6 @@ thought in encrypted form, which only the API can read.
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from maseval.core import provider_errors as errors
 from maseval.core.answers import call_id, tokens
 from maseval.core.exceptions import UnreadableAnswerError
 from maseval.core.messages import ChatResponse, ChatUsage, Message, Reasoning, ToolCall, chat_usage
@@ -18,6 +17,7 @@ from maseval.interface.inference.chat_completions import (
     ToolChoice,
     as_json,
     as_object,
+    check_error,
     get,
     list_in,
     reading,
@@ -25,7 +25,7 @@ from maseval.interface.inference.chat_completions import (
     text_of,
     thought_details,
 )
-from maseval.interface.inference.http import kind_of
+from maseval.interface.inference.endings import check_ending
 from maseval.interface.inference.openai import OpenAIModelAdapter, UnusableClientError
 from maseval.interface.inference.provider import ModelRequest, warn_seed_unused, with_extra_body
 
@@ -35,8 +35,6 @@ ResponseItem = dict[str, Any]
 _ITEMS = "output_items"
 _ENCRYPTED = "reasoning.encrypted_content"
 _OWN_NAMES = {"max_tokens": "max_output_tokens", "max_completion_tokens": "max_output_tokens"}
-# The API reports failures of the model's side with the status of a good answer.
-_STATUSES = {"rate_limit_exceeded": 429, "server_error": 500, "invalid_prompt": 400}
 
 
 class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
@@ -67,7 +65,6 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
                 raise
             self._encrypts = False
             answer = self._create(body)
-        self._check_refusal(answer)
         with reading(answer):
             return self._read(answer)
 
@@ -98,14 +95,12 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
         return body
 
     def _read(self, answer: object) -> ChatResponse:
+        check_error(get(answer, "error"))
         status, output = get(answer, "status"), get(answer, "output")
-        if status == "failed":
-            raise self._failure(get(answer, "error"))
+        ended_by = get(get(answer, "incomplete_details"), "reason")
+        check_ending(ended_by or status)
         if not isinstance(output, Sequence) or isinstance(output, str):
             raise UnreadableAnswerError(f"no output in the answer {excerpt(answer)}")
-        ended_by = get(get(answer, "incomplete_details"), "reason")
-        if ended_by == "content_filter":
-            raise self._error(errors.ContentFilterError, "the answer was cut off by a filter")
         if not all(isinstance(kind := get(item, "type"), str) and kind for item in output):
             raise UnreadableAnswerError(f"an item without a type in the answer {excerpt(answer)}")
         if not output and ended_by is None:
@@ -124,11 +119,6 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
             stop_reason=ended_by or status,
             reasoning=_reasoning(output),
         )
-
-    def _failure(self, error: object) -> errors.ProviderError:
-        code, words = get(error, "code"), get(error, "message")
-        text = f"{code}: {words}"
-        return self._error(kind_of(_STATUSES.get(str(code), 500), text), text)
 
 
 def _items(message: Message) -> Iterator[ResponseItem]:

@@ -25,7 +25,7 @@ from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.usage import CostCalculator
 from maseval.core.words import excerpt
 from maseval.interface import extras
-from maseval.interface.inference.chat_completions import ToolChoice, ToolDefinitions, sendable
+from maseval.interface.inference.chat_completions import ToolChoice, ToolDefinitions, get, sendable
 from maseval.interface.inference.http import (
     RefusedAnswer,
     causes,
@@ -180,7 +180,7 @@ class ProviderModelAdapter(ModelAdapter):
         """Return what our own HTTP client refused; the libraries wrap it in errors of theirs."""
         for cause in causes(error):
             if isinstance(cause, RefusedAnswer):
-                return self._error(cause.kind, cause)
+                return self._error(cause.kind, cause, cause.status)
             if type(cause).__name__ == "TooManyRedirects":
                 return self._error(errors.RedirectRefusedError, "in a circle")
         return None
@@ -196,7 +196,11 @@ class ProviderModelAdapter(ModelAdapter):
         )
 
     def _status_error(
-        self, status: int, text: object, headers: Mapping[str, str] | None = None
+        self,
+        status: int,
+        text: object,
+        headers: Mapping[str, str] | None = None,
+        code: object = None,
     ) -> ProviderError:
         return error_from_status(
             status,
@@ -204,6 +208,7 @@ class ProviderModelAdapter(ModelAdapter):
             provider=self.provider,
             model_id=self.model_id,
             headers=headers,
+            code=code,
         )
 
     def _sdk_error(self, sdk: Any, error: Exception) -> ProviderError | None:
@@ -215,7 +220,9 @@ class ProviderModelAdapter(ModelAdapter):
                 return self._error(connection_error(error), _text_with_cause(error))
             case sdk.APIStatusError():
                 text = _refusal_text(error)
-                return self._status_error(error.status_code, text, error.response.headers)
+                refused = get(error.body, "error") or error.body
+                code = get(refused, "code") or get(refused, "type")
+                return self._status_error(error.status_code, text, error.response.headers, code)
             case sdk.APIError():
                 return self._error(errors.MalformedResponseError, error)
         return None

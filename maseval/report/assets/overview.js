@@ -4,7 +4,7 @@ import { distributions, drawn, intervalBar, reasons, whyItFailed } from "./chart
 import { index, labelling, simulations } from "./data.js";
 import { add, dataTable, folded, h, pairs, scrollable } from "./dom.js";
 import { term } from "./terms.js";
-import { between, count, counted, duration, money, percent, shortfall } from "./text.js";
+import { between, count, counted, duration, money, percent, scoreInPercent, shortfall } from "./text.js";
 
 function measure(found) {
   if (found == null) return "–";
@@ -12,7 +12,7 @@ function measure(found) {
   if (typeof found !== "object") return found;
   if (found.value == null) return "–";
   return [
-    h("span", { class: "value" }, percent(found.value)),
+    h("span", { class: "value" }, scoreInPercent(found)),
     between(found) && h("span", { class: "range" }, between(found)),
     intervalBar(found),
     shortfall(found) && h("span", { class: "range" }, shortfall(found)),

@@ -138,11 +138,15 @@ export function inPoints(difference, digits = 1) {
   return `${difference < 0 && Number(size) ? "−" : "+"}${size}`;
 }
 
-/** What the simulations without a verdict can still make of a number; nothing if all have one. */
-export function shortfall({ verdicts, planned, worst, best }) {
+/** A score: where verdicts are missing, the range of what it can still become. */
+export function scoreInPercent({ value, worst, best }) {
+  return worst == null || best == null ? percent(value) : `${inPercent(worst)} to ${percent(best)}`;
+}
+
+/** What the simulations with a verdict come to, where some have none; nothing if all have one. */
+export function shortfall({ value, verdicts, planned, worst, best }) {
   if (worst == null || best == null) return null;
-  const counted = verdicts == null ? "" : `${verdicts} of ${planned} have a verdict; `;
-  return `${counted}${inPercent(worst)} to ${inPercent(best)} if all others fail or pass`;
+  return `so far ${percent(value)}${verdicts == null ? "" : `, ${verdicts} of ${planned} have a verdict`}`;
 }
 
 /** Dollars, small sums with more digits; a cost that is not known is never zero. */

@@ -6,7 +6,7 @@ import { intervalBar } from "../charts.js";
 import { columnClass, columnMenu } from "../columns.js";
 import { add, h, nameParts, onKeys } from "../dom.js";
 import { choice } from "../filters.js";
-import { between, count, counted, money, percent, shortfall } from "../text.js";
+import { between, count, counted, money, percent, scoreInPercent, shortfall } from "../text.js";
 import { themeButton } from "../theme.js";
 import { listen, lostNotice } from "./events.js";
 import { minute, stateChip, topBar } from "./frame.js";
@@ -65,7 +65,7 @@ function stacked(list) {
 
 function passRate(found) {
   if (found?.value == null) return "–";
-  return [h("b", {}, percent(found.value)), between(found) && h("small", {}, ` ${between(found)}`), intervalBar(found), missing(found)];
+  return [h("b", {}, scoreInPercent(found)), between(found) && h("small", {}, ` ${between(found)}`), intervalBar(found), missing(found)];
 }
 
 function missing(found) {

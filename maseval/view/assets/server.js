@@ -20,6 +20,12 @@ export async function ask(path, query = {}) {
   return answerOf(await fetch(`${path}?${new URLSearchParams(query)}`).catch(lost));
 }
 
+/** Sends what is to be kept; the answer comes as from `ask`. */
+export async function tell(path, query, body) {
+  const sent = { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+  return answerOf(await fetch(`${path}?${new URLSearchParams(query)}`, sent).catch(lost));
+}
+
 /** The address of a page: "compare" or "search"; without a name, of the list of all runs. */
 export function pageAddress(page = "", query = {}) {
   const asked = new URLSearchParams(query);
@@ -34,6 +40,7 @@ export function pathTo(run) {
 export function openedPage() {
   const path = STORED ? location.pathname.split("/").at(-1).replace(/\.html$/, "") : location.pathname.slice(1);
   if (STORED && path === "run") return { page: "run", run: new URLSearchParams(location.search).get("run") ?? "" };
+  if (path.startsWith("label/")) return { page: "label", run: decodeURIComponent(path.slice("label/".length)) };
   if (path.startsWith("run/")) return { page: "run", run: decodeURIComponent(path.slice("run/".length)) };
   return { page: path === "index" ? "" : path };
 }

@@ -5,6 +5,7 @@ import { add, h } from "../dom.js";
 import { counted } from "../text.js";
 import { searchPage } from "./found.js";
 import { topBar } from "./frame.js";
+import { labelPage } from "./label.js";
 import { runPage } from "./run.js";
 import { runsPage } from "./runs.js";
 import { comparedRuns, openedPage, pathTo } from "./server.js";
@@ -22,6 +23,7 @@ function openComparison() {
 
 async function open({ page, run }) {
   if (page === "run") return runPage(run);
+  if (page === "label") return labelPage(main, run);
   if (page === "compare") return openComparison();
   if (page === "search") return searchPage(main);
   if (page) throw new Error(`There is no page here: ${location.pathname}. All runs are at the link above.`);

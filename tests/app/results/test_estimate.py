@@ -11,7 +11,6 @@ from maseval.app.results.finding import open_recording
 from maseval.app.sharing.sync import _tracked_run
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.run import Tau2Run
-from maseval.benchmark.tau2.app.sharing.submit import SubmissionRefusedError
 from maseval.commands import bundle, compare, report, run, show, tau2
 from maseval.core.callbacks import FileResultLogger
 from maseval.core.exceptions import ConfigurationError
@@ -106,14 +105,6 @@ def test_what_is_scored_certified_or_exported_says_so(chosen, whole, tmp_path):
     assert WORDS in certified.text() and certified.content["findings"][0]["kind"] == "estimate"
     assert WORDS in printed("tau2", "export", chosen, "--output", tmp_path / "results.json")
     assert "no verdict" in tau2.certify(tmp_path / "results.json").text()
-
-
-def test_it_is_not_submitted(chosen, tmp_path):
-    with pytest.raises(
-        SubmissionRefusedError,
-        match=rf"estimate: .* selected tasks only \({WORDS}\), so it is not a score",
-    ):
-        tau2.submit(runs=[chosen], output=tmp_path / "submission")
 
 
 def test_a_run_of_any_benchmark_takes_a_queue_whose_mark_neither_comes_nor_goes(tmp_path):

@@ -119,15 +119,15 @@ SAME_CODE = {
     "demo": "tau2 run and report",
     "tau2 branch": "tau2 run, from a message on",
     "tau2 play": "tau2 run, with a person",
-    "tau2 submit": "score, and refuses verdicts that do not hold",
     "macs run": "tau2 run, with other data",
     "macs rates": "rates of goals beside show",
     "macs score": "judges conversations, and records no run",
 }
 NO_NUMBER = {
     *("new", "tag", "replay-server"),
-    *("tau2 mcp", "explain", "users", "tau2 audit", "tau2 errata", "tau2 verify"),
+    *("tau2 mcp", "explain", "tau2 audit", "tau2 errata", "tau2 verify"),
     *("tau2 tasks", "tau2 data", "macs data"),
+    *("judge ask", "judge calibrate", "judge label"),
 }
 
 

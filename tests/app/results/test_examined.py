@@ -134,7 +134,6 @@ def test_every_command_uses_what_another_found(run, asked, tmp_path):
 
     report(run, tmp_path / "page.html")
     tau2.comply([run])
-    tau2.users([run])
     list(findings(run))
     one = show(run, failed.task_id, failed.trial)
 

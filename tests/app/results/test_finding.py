@@ -21,7 +21,6 @@ def bookings(tmp_path_factory):
         lambda run: tau2.explain(run, "pair"),
         lambda run: tau2.score([run]),
         lambda run: tau2.certify(run),
-        lambda run: tau2.users([run]),
         lambda run: tau2.comply([run]),
         lambda run: tau2.export(run, run / "exported"),
         lambda run: tau2.branch(run=run, task="pair", at=1, agent="gold"),

@@ -13,7 +13,7 @@ from maseval.app.sharing.sync import _tracked_run
 from maseval.commands import compare, gate, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import total_cost
-from maseval.core.words import between, percent
+from maseval.core.words import between, in_percent, percent
 from maseval.runs import RunFolder
 from maseval.stats import summarise
 from tests.cli.commandline import maseval
@@ -110,7 +110,7 @@ def test_every_text_says_how_many_have_a_verdict(case, whole, tmp_path):
 
     finish(case)
     listed = " ".join(maseval("runs", case.parent).stdout.split())
-    assert f"of {view.overall.verdicts}/12 verdicts, " in listed and "incomplete" in listed
+    assert f", {view.overall.verdicts}/12 verdicts" in listed and "incomplete" in listed
     assert found.incomplete[0] == f"case: {words}"
     assert words.rstrip(".") in str(refused.value)
     assert any(words in note for note in page)
@@ -427,15 +427,22 @@ def test_a_run_of_a_deterministic_model_and_its_export_have_one_number(whole, tm
 
 def test_every_text_shows_the_same_number_and_interval(source):
     shown = in_show(source)
-    value, ends = percent(shown["pass_1"]), (shown["low"], shown["high"])
-    in_terminal, in_plot = between(*ends), "({} to {})".format(*map(percent, ends))
+    ends = (shown["low"], shown["high"])
+    missing = shown["verdicts"] < shown["planned"]
+    value, so_far = percent(shown["pass_1"]), f"so far {percent(shown['pass_1'])}"
+    if missing:
+        value = f"{in_percent(shown['worst'])} to {percent(shown['best'])}"
+    in_terminal = f"{so_far} {between(*ends)}" if missing else between(*ends)
+    in_plot = "({}{} to {})".format(f"{so_far}, " if missing else "", *map(percent, ends))
     recording = open_recording(source)
     found = summarise(show(source, explain=False).lines, planned=recording.planned)
     drawn = str(drawings(recording, found)[-1])
 
     assert f"{value} {in_plot}" in drawn
     table = maseval("show", source, "--no-explain").stdout
-    assert 0 < table.index(value) < table.index(in_terminal)
+    if source.is_dir() and not missing:
+        assert f"pass^1 {value} {in_terminal}" in maseval("plan", source).stdout
+    assert 0 < table.index(value) < table.index(between(*ends))
     if source.is_dir():
         assert f"{value} {in_terminal}" in maseval("runs", source.parent).stdout
     if in_score in places_of(source):

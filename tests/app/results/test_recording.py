@@ -23,7 +23,7 @@ def test_what_is_read_once_says_the_same_and_needs_the_files_no_more(tmp_path):
 def test_one_run_may_be_named_without_a_list(tmp_path):
     run = str(tau2.run(domain="library", agent="gold", num_tasks=2, output=tmp_path / "r").folder)
 
-    assert [len(f(run)) for f in (commands.score, commands.comply, commands.users)] == [1, 1, 1]
+    assert [len(f(run)) for f in (commands.score, commands.comply)] == [1, 1]
     (tagged,) = commands.tag(run, ["mine"]).values()
     assert tagged.tags == ("mine",)
     with pytest.raises(ConfigurationError, match="1 run cannot be compared"):

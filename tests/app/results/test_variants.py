@@ -4,7 +4,6 @@ from maseval.app.results.variants import (
     IF_UNDECIDED,
     SOUND,
     WITHOUT_BREACHES,
-    WITHOUT_MANNER,
     variant_notes,
     variant_rows,
     variant_scores,
@@ -36,7 +35,7 @@ def erratum(kind):
     return [Finding("erratum", "task", kind, "rule", "why", "proven")]
 
 
-def policy(grade="likely", weight="state"):
+def policy(grade="proven", weight="state"):
     return Finding("policy", "agent", "broke the policy", "rule", "why", grade, weight=weight)
 
 
@@ -75,22 +74,6 @@ def test_only_a_decided_breach_of_state_makes_a_pass_not_count():
     assert (found.differing, found.left_out) == (1, 0)
     assert (worst.pass_hat[1].value, worst.differing) == (0.4, 2)
     assert variants_of_all([official, found, worst]) == [found, worst]
-
-
-def test_a_second_number_counts_breaches_of_manner_as_well_and_no_remarks():
-    findings = {
-        one("a", 0): [policy()],
-        one("b", 0): [policy(weight="manner")],
-        one("c", 0): [policy(weight="remark"), policy("undecided", "manner")],
-    }
-    scores = variant_scores(
-        outcomes(a="+", b="+", c="+", d="+"), findings, [WITHOUT_BREACHES, WITHOUT_MANNER]
-    )
-
-    assert [each.pass_hat[1].value for each in scores] == [1.0, 0.75, 0.5]
-    assert variants_of_all(scores) == scores[1:]
-    without_manner = variant_scores(outcomes(a="+"), findings, [WITHOUT_BREACHES, WITHOUT_MANNER])
-    assert variants_of_all(without_manner) == without_manner[1:2]
 
 
 def test_where_nothing_is_undecided_there_is_one_number_without_breaches():

@@ -9,7 +9,8 @@ import pytest
 from maseval.app.running import code_version
 from maseval.app.running.code_version import code_of
 from maseval.app.sharing.sync import _tracked_run
-from maseval.commands import compare, gate, report, run, show
+from maseval.benchmark.tau2.app.running.own_agents import load_agent
+from maseval.commands import compare, gate, report, run, show, tau2
 from maseval.runs import RunConfigError, RunFolder
 from maseval.stats import IncomparableRunsError
 from maseval.stats.settings import ANYWAY
@@ -415,3 +416,66 @@ def test_a_run_that_two_evaluators_judged_is_compared_with_neither():
 
     with pytest.raises(IncomparableRunsError, match="evaluator"):
         compare(["a", "b"])
+
+
+def files_of_code_that(tmp_path, loading, playing="None"):
+    (tmp_path / "helper.py").write_text("ANSWER = 1\n")
+    (tmp_path / "prompt.txt").write_text("Be kind.\n")
+    file = tmp_path / "agent_that_opens.py"
+    file.write_text(
+        "import pathlib, runpy, subprocess, sys\n"
+        "HERE = pathlib.Path(__file__).parent\n"
+        f"{loading}\n"
+        f"def agent(brief):\n    return lambda query: str({playing})\n"
+    )
+    result = tau2.run(
+        domain="library", num_tasks=1, agent=f"{file}:agent", user="scripted", max_steps=6
+    )
+    return result
+
+
+@pytest.mark.parametrize(
+    ("loading", "name"),
+    [
+        ("runpy.run_path(str(HERE / 'helper.py'))", "helper.py"),
+        ("exec((HERE / 'helper.py').read_text())", "helper.py"),
+        ("subprocess.run([sys.executable, str(HERE / 'helper.py')])", "helper.py"),
+        ("PROMPT = (HERE / 'prompt.txt').read_text()", "prompt.txt"),
+    ],
+)
+def test_what_code_opens_when_it_is_loaded_belongs_to_the_run(tmp_path, monkeypatch, loading, name):
+    monkeypatch.chdir(tmp_path)
+
+    code = files_of_code_that(tmp_path, loading).config["code"]["files"]
+
+    assert set(code) == {"agent_that_opens.py", name}
+    (tmp_path / name).write_text("ANSWER = 2\n")
+    assert load_agent(f"{tmp_path / 'agent_that_opens.py'}:agent")
+    assert code_of(tmp_path / "agent_that_opens.py")["files"][name] != code[name]
+
+
+@pytest.mark.parametrize(
+    "playing",
+    [
+        "runpy.run_path(str(HERE / 'helper.py'))",
+        "exec((HERE / 'helper.py').read_text())",
+        "subprocess.run([sys.executable, str(HERE / 'helper.py')])",
+    ],
+)
+def test_what_code_executes_later_is_named_as_not_covered(tmp_path, monkeypatch, playing):
+    monkeypatch.chdir(tmp_path)
+
+    result = files_of_code_that(tmp_path, "", playing)
+
+    assert any("executed or read helper.py" in note for note in result.notes)
+    last = json.loads((result.folder / "log.jsonl").read_text().splitlines()[-1])
+    assert set(last["executed"]) == {"helper.py"}
+
+
+def test_files_that_are_written_or_that_nobody_opens_are_no_code(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    result = files_of_code_that(tmp_path, "(HERE / 'new.txt').write_text('x')", "1 / 0")
+
+    assert set(result.config["code"]["files"]) == {"agent_that_opens.py"}
+    assert not any("executed" in note for note in result.notes)

@@ -86,7 +86,7 @@ def test_the_record_names_who_asked_each_model_in_order_of_time():
 def test_the_configuration_says_what_the_number_depends_on():
     report, _ = played(seed=1)
     judge = report["config"]["evaluators"]["system_gsr"]
-    assert judge["max_try"] == 3
+    assert judge["max_try"] == 2
     assert judge["generation_params"]["temperature"] == 0
     settings = report["config"]["benchmark"]["macs"]
     assert settings["data_commit"].startswith("cb82575c")

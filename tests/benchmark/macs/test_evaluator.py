@@ -150,11 +150,11 @@ def test_rows_keep_what_the_judge_says_and_learn_their_side():
 
 
 def test_what_stays_unreadable_is_a_failure_that_says_so():
-    user, judge = evaluator("one", "two", "three")
+    user, judge = evaluator("one", "two")
     result = user({})
     assert (result["gsr"], result["partial_gsr"], result["report"]) == (0.0, 0.0, [])
     assert "JSON decode error" in result["error"]
-    assert result["raw_response"] == "three"
+    assert result["raw_response"] == "two"
     once, judge = evaluator("[]", max_try=1)
     assert "no assertion is judged" in once({})["error"]
     assert len(judge.requests) == 1

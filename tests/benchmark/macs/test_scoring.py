@@ -64,12 +64,12 @@ def test_a_live_conversation_is_written_in_the_original_s_form():
 
 
 def test_unreadable_answers_are_asked_for_again_and_then_fail_with_an_error():
-    result, judge = score("x", "y", TRUE, TRUE)
+    result, judge = score("x", TRUE, "y", TRUE)
     assert result["overall_gsr"] == 1.0
     assert len(judge.requests) == 4
-    result, judge = score(TRUE, "x", "y", "z", index=7)
+    result, judge = score(TRUE, "x", "y", index=7)
     assert (result["trajectory_index"], result["user_gsr"], result["report"]) == (7, 0.0, [])
-    assert result["raw_response"] == "z"
+    assert result["raw_response"] == "y"
     assert "JSON decode error" in result["error"]
 
 

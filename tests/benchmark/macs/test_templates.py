@@ -1,7 +1,8 @@
 import pytest
 
 from maseval.benchmark.macs import MACSDataError
-from maseval.benchmark.macs.evaluator import constants_in, fill_template, load_templates
+from maseval.benchmark.macs.evaluator import constants_in, load_templates
+from maseval.core.words import fill_template
 
 
 def test_texts_names_and_their_sums_are_read():

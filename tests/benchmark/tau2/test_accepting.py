@@ -23,8 +23,8 @@ AGAIN = do("update_task_status", task_id="task_1", status="pending")
 TITLE = OpenChoice("title", "title", ("create_task",), re.compile("called", re.IGNORECASE))
 
 
-def recognised(domain, raw, actions, errata=(), version=None):
-    case = open_case(staged(domain, raw, actions), domain, raw, version=version)
+def recognised(domain, raw, actions, errata=(), version=None, **changes):
+    case = open_case(staged(domain, raw, actions, **changes), domain, raw, version=version)
     return other_right_end(case, errata, score(case).reward_info)
 
 
@@ -73,7 +73,10 @@ def test_a_choice_against_the_policy_is_not_accepted(tmp_path):
     domain = replace(todo_list(tmp_path, raw), choices=(TITLE,), rules=(no_holiday,))
 
     assert recognised(domain, raw, [OTHER]) is None
-    assert recognised(domain, raw, [titled("Doctor")]) == "title Doctor instead of Meeting"
+    wished = ({"role": "user", "content": "Put the doctor on it."},)
+    doctor = [titled("Doctor")]
+    assert recognised(domain, raw, doctor, before=wished) == "title Doctor instead of Meeting"
+    assert recognised(domain, raw, doctor) is None, "nobody named the title"
 
 
 @pytest.mark.data
@@ -128,7 +131,7 @@ class TestPublishedTasks:
             if case["rule"] and official["reward"] != 1.0:
                 tried += 1
                 assert other_right_end(ended, errata, official) is None, case
-        assert tried > 20
+        assert tried > 15
 
     @pytest.mark.contract
     def test_the_public_conversations_that_ended_otherwise_and_right(self, contract_dir):

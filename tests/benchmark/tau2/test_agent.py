@@ -105,6 +105,14 @@ def test_alone_words_instead_of_a_call_are_an_error(words):
         one.reply([])
 
 
+def test_alone_the_word_for_the_end_ends_it_beside_a_call_too():
+    one = agent([ChatResponse("###STOP###", [PAINT])], SoloAgent, tool_definitions=[DONE])
+
+    message = one.reply([])
+
+    assert one.is_stop(message) and message["tool_calls"]
+
+
 LONG = "Once upon a time " * 20
 
 

@@ -122,18 +122,12 @@ def test_the_known_faults_of_the_published_tasks_are_found(findings):
     assert len(raising) == 23
     assert len({each.task_id for each in raising}) == 18
     assert len(of(findings, "airline", "gold changes nothing")) == 20
-    open_choices = [len(of(findings, each, "several right end states")) for each in DOMAINS]
-    assert open_choices == [4, 7, 0]
-    # "The other card", "1000 more pieces" and "a slightly lower resolution" decide.
-    assert "98" not in {e.task_id for e in of(findings, "retail", "several right end states")}
     assert not of(findings, "telecom", "gold misses its own checks")
     # Data that the ticket does not permit, and "No Service" where the phone has a signal.
     left_out = of(findings, "telecom", "ticket leaves something out")
     assert [each.severity for each in left_out] == ["warning"] * 30
     shown = {e.task_id for e in of(findings, "telecom", "persona contradicts the database")}
     assert len(shown) == 17 and not any("airplane" in str(each) for each in shown)
-    # "You want to fly from New York to Seattle", and the gold books for one.
-    assert [e.task_id for e in findings if e.kind == "number is not told"] == ["20"]
     assert not [e for e in findings if e.kind == "table nobody can read"]
     # A new bill has a random id, which is part of the state that is compared.
     by_chance = {e.rule for e in of(findings, "telecom", "tool defect")}
@@ -176,4 +170,4 @@ def test_what_the_next_release_put_right_is_no_longer_found(findings, tau2_data_
     assert len(of(findings, "retail", "gold raises")) == 23
     assert len(of(later, "retail", "gold raises")) == 18
     assert of(findings, "airline", "gold breaks the policy")
-    assert {each.task_id for each in of(later, "airline", "gold breaks the policy")} == {"39"}
+    assert not of(later, "airline", "gold breaks the policy")

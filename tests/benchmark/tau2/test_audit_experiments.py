@@ -1,9 +1,7 @@
 """Experiments of the audit, in a small shop whose tools have the faults that are looked for."""
 
 import json
-import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -12,7 +10,7 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
-from maseval.benchmark.tau2.domains.domain import Domain, OpenChoice
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.review.audit import audit
 from maseval.benchmark.tau2.world.state.records import Record, Table
 
@@ -169,51 +167,6 @@ def found(domain: Domain, kind: str) -> list[Any]:
     return [each for each in audit(domain) if each.kind == kind]
 
 
-def test_a_choice_that_nothing_decides_is_found_with_what_was_tried(shop):
-    (finding,) = found(shop(PAY), "several right end states")
-
-    assert finding.severity == "warning" and "card_2 (balance 0.0, source" in finding.text
-    assert finding.call == 'pay(order_id="W100", card_id="card_1")'
-    assert finding.evidence[0] == 'tried: pay(order_id="W100", card_id="card_2")'
-    assert finding.evidence[1].startswith("happened: accepted by the tools")
-
-
-@pytest.mark.parametrize(
-    "told",
-    [
-        "Pay with your gift card.",
-        "Pay with card_1.",
-        "Pay with the card of the highest balance.",
-        OTHER,
-    ],
-)
-def test_a_choice_that_the_user_can_make_is_none(shop, told):
-    assert not found(shop(PAY, told=told), "several right end states")
-
-
-def test_a_choice_is_open_by_the_words_that_the_domain_names(shop):
-    choice = OpenChoice("card", "card_id", ["pay"], re.compile("plastic"))
-
-    def count(told):
-        domain = replace(shop(PAY, told=told), choices=(choice,))
-        return len(found(domain, "several right end states"))
-
-    assert count("Pay with the plastic one.") == 0
-    assert count(OTHER) == 1
-
-
-def test_a_choice_that_the_tools_refuse_is_none(shop):
-    class Strict(ShopTools):
-        @is_tool(ToolType.WRITE)
-        def pay(self, order_id: str, card_id: str) -> Order:
-            """Pay an order."""
-            if card_id != "card_1":
-                raise ValueError("only this one")
-            return super().pay(order_id, card_id)
-
-    assert not found(shop(PAY, toolkit=Strict), "several right end states")
-
-
 @pytest.mark.parametrize(
     ("told", "severity"),
     [("Have a note put on it.", "warning"), ("The note is: Please ring twice and wait.", "info")],
@@ -295,20 +248,6 @@ def test_a_call_that_does_something_else_each_time_is_found(shop, action, tool):
     assert rules[f"{tool} does the same each time"] == "error"
 
 
-@pytest.mark.parametrize(
-    ("told", "count"),
-    [
-        ("Make sure to return BOTH orders.", 1),
-        ("Make sure to cancel both orders.", 0),
-        ("You return both orders if you can.", 0),
-    ],
-)
-def test_a_wish_for_both_of_which_the_gold_does_none_is_found(shop, told, count):
-    domain = shop(step("cancel", order_id="W100"), told=told)
-
-    assert len(found(domain, "wish is not carried out")) == count
-
-
 @pytest.mark.parametrize(("ticket", "count"), [("Ada wants 3 more.", 0), ("Ada wants more.", 1)])
 def test_a_number_that_only_the_user_is_told_is_found(shop, ticket, count):
     domain = shop(step("raise", order_id="W100", by=3.0), told="You want 3 more.", ticket=ticket)
@@ -324,15 +263,6 @@ def test_an_amount_that_is_a_text_is_found_also_within_an_inner_call(shop, by, c
     )
 
     assert sum("has by '3 points'" in each.text for each in texts) == count
-
-
-@pytest.mark.parametrize(
-    ("told", "count"), [("You want to fly.", 1), ("You want to fly with a friend.", 0)]
-)
-def test_people_whom_nobody_counts_are_found(shop, told, count):
-    ada = {"first_name": "Ada", "last_name": "Byron"}
-
-    assert len(found(shop(step("book", people=[ada]), told=told), "number is not told")) == count
 
 
 class OrderTools(ToolKitBase[ShopDB]):
@@ -353,7 +283,7 @@ def test_a_table_that_no_reading_tool_looks_at_is_found(shop):
 
 
 def test_one_task_is_audited_by_itself(shop):
-    domain = shop(PAY, step("cancel", order_id="W100"))
+    domain = shop(step("write_note", order_id="W100", note="Please ring twice and wait"))
 
     assert {finding.task_id for finding in audit(domain, task_id="one")} == {"one"}
     with pytest.raises(UnknownTaskError, match="shop has no task 'nine'; it has 'one'"):

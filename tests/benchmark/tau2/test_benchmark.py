@@ -1,12 +1,16 @@
 """tau2 run live: modes, models that misbehave, agents of any framework, and what reports carry."""
 
 import json
+import threading
 
 import pytest
 
 from maseval import AgentAdapter, ChatResponse, tool_call
 from maseval.benchmark.tau2 import Tau2Benchmark, load_tasks, score_simulation
+from maseval.benchmark.tau2.environment import AFTER_END, OUT_OF_TURN
+from maseval.benchmark.tau2.results import export_results
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.storage.strict_json import dumps
 from tests.benchmark.tau2.rooms import Live, action, conversation, room_task, said, simulation
 from tests.core.worlds import Customer
 
@@ -110,6 +114,27 @@ def test_alone_an_agent_that_writes_the_word_for_the_end_is_not_scored(room):
     assert report["status"] == "agent_error"
     assert report["eval"] is None
     assert report["error"]["error_message"] == "LLMSoloAgent only supports tool calls."
+
+
+def test_alone_the_word_for_the_end_beside_a_call_ends_it_and_cannot_be_scored(room):
+    last = ChatResponse("###STOP###", [tool_call("look", {})])
+    (report,) = Live([tool_call("look", {}), last], mode="solo").run([room_task(room)])
+
+    assert conversation(report)[-1]["content"] == "###STOP###"
+    verdict = report["eval"][0]
+    assert verdict["termination_reason"] == "agent_stop" and verdict["reward"] == 0.0
+    assert "Tool message expected. Got None." in json.dumps(verdict)
+
+
+def test_an_argument_that_is_no_number_is_null_in_the_file_as_in_the_originals(room, tmp_path):
+    call = tool_call("paint", {"colour": "red", "coats": float("nan")})
+    (report,) = Live([call, "Done."], ["Red.", "###STOP###"]).run([room_task(room)])
+    export_results([report], tmp_path / "results.json", domain=room)
+
+    (exported,) = json.loads((tmp_path / "results.json").read_text())["simulations"]
+    (made,) = [m["tool_calls"][0] for m in exported["messages"] if m.get("tool_calls")]
+    assert made["arguments"] == {"colour": "red", "coats": None}
+    assert json.loads(dumps(report))["status"] == "success"
 
 
 def test_solo_mode_needs_a_ticket(room):
@@ -310,6 +335,89 @@ def test_a_framework_that_never_stops_is_told_that_it_is_over(room):
 
     assert len(heard) == 6
     assert report["eval"][0]["termination_reason"] == "max_steps"
+
+
+class Waiting(Customer):
+    """A customer who speaks only when somebody has acted meanwhile."""
+
+    def __init__(self, *lines):
+        super().__init__(*lines)
+        self.thinking, self.interrupted = threading.Event(), threading.Event()
+
+    def respond(self, message):
+        self.thinking.set()
+        assert self.interrupted.wait(30)
+        return super().respond(message)
+
+
+def test_a_call_during_the_customers_turn_or_after_the_end_is_refused_without_a_trace(room, caplog):
+    heard, customer = [], Waiting("Red", "Thanks")
+    environments = []
+
+    def meanwhile(tools):
+        customer.thinking.wait(30)
+        heard.append(tools["paint"]("blue"))
+        heard.append(tools["look"]())
+        customer.interrupted.set()
+
+    def work(tools, query):
+        threading.Thread(target=meanwhile, args=[tools], daemon=True).start()
+        environments.append(tools)
+        return tools["paint"]("red")
+
+    with caplog.at_level("WARNING"):
+        (report,) = WithFramework(work, customer).run([room_task(room, RED)])
+        before = said(report)
+        heard.append(environments[0]["paint"]("blue"))
+
+    assert heard == [OUT_OF_TURN, OUT_OF_TURN, AFTER_END]
+    assert (
+        said(report)
+        == before
+        == [
+            ("assistant", "Hi! How can I help you today?"),
+            ("user", "Red"),
+            ("assistant", None),
+            ("tool", "The wall is red."),
+            ("assistant", "The wall is red."),
+            ("user", "Thanks ###STOP###"),
+        ]
+    )
+    assert report["eval"][0]["reward"] == 1.0
+    remarks = [each for each in caplog.messages if "out of turn" in each]
+    assert len(remarks) == 1
+
+
+def test_an_agent_whose_thread_never_stops_calling_has_one_verdict_in_every_run(room):
+    def work(tools, query):
+        def look_on():
+            while tools["look"]() != AFTER_END:
+                pass
+
+        threading.Thread(target=look_on, daemon=True).start()
+        return tools["paint"]("red")
+
+    for _ in range(5):
+        task = room_task(room, RED)
+        benchmark = WithFramework(work, Customer("Red", "Thanks"), max_invocations=10**6)
+        (report,) = benchmark.run([task])
+        roles = [role for role, _ in said(report)]
+        assert roles[-2:] == ["assistant", "user"]
+        assert report["eval"][0]["reward"] == 1.0
+        again = score_simulation(simulation(report), domain=room, task=task)
+        assert again == report["eval"][0]["reward_info"]
+
+
+def test_a_team_that_fails_is_over_as_well(room):
+    kept = []
+
+    def work(tools, query):
+        kept.append(tools)
+        raise RuntimeError("broken")
+
+    WithFramework(work, Customer("Red", "Thanks")).run([room_task(room)])
+
+    assert kept[0]["look"]() == AFTER_END
 
 
 def test_without_a_user_the_agent_answers_the_tasks_query_once(room):

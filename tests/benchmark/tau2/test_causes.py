@@ -6,7 +6,7 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.review.causes import beside_policy, find_cause
-from maseval.benchmark.tau2.review.causes.steps import BY_DEFAULT
+from maseval.benchmark.tau2.review.causes.steps import NOT_DECIDED
 from maseval.benchmark.tau2.world.world import World
 from maseval.core.finding import Finding
 from tests.benchmark.tau2.staged import do, gold, staged
@@ -26,6 +26,7 @@ def user(text):
 
 
 BYE = user("Thank you. ###STOP###")
+UNDECIDED = f"unclear: {NOT_DECIDED}"
 
 
 def wish(text, *actions, **criteria):
@@ -83,7 +84,7 @@ def test_a_write_that_the_policy_forbids_is_the_agents(tau2_data):
 
     found = find_cause(staged("airline", raw, [*gold(raw), forbidden]), domain="airline")
 
-    assert (found.name, found.grade) == ("agent: forbidden write", "likely")
+    assert (found.name, found.grade) == ("agent: forbidden write", "proven")
     assert "[airline." in found.evidence[0] and found.message is not None
 
 
@@ -104,48 +105,6 @@ def test_a_payment_method_that_does_not_exist_is_the_agents(tau2_data):
 
     assert found.who == "agent" and found.kind == "invented value"
     assert "'credit_card_0000001', which the tool refused" in found.text
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Yes. ###STOP###",
-        "Thank you for summarizing all that so well. Yes, please proceed ###STOP###",
-        "Everything looks right, so please go ahead, with no further changes. ###STOP###",
-    ],
-)
-def test_a_user_that_leaves_with_its_yes_stopped_the_write(cause, answer):
-    raw = wish("Have task_1 completed.", COMPLETE)
-
-    found = cause(raw, user("Complete task_1."), agent(OFFER), user(answer))
-
-    assert (found.name, found.grade, found.message) == ("user: left while agreeing", "likely", 2)
-    assert "offered in message 1" in found.text
-
-
-@pytest.mark.parametrize(
-    ("offer", "answer"),
-    [
-        ("I cannot update task_1. Shall I transfer you to a human agent?", "Yes. ###STOP###"),
-        ("I can update task_9 to completed. Do you confirm?", "Yes. ###STOP###"),
-        (OFFER, "No, leave it as it is. ###STOP###"),
-        ("All is done. Is there anything else?", "Yes, thank you. ###STOP###"),
-        (OFFER, "Yes. ###OUT-OF-SCOPE###"),
-    ],
-)
-def test_a_yes_to_something_else_stopped_nothing(cause, offer, answer):
-    raw = wish("Have task_1 completed.", COMPLETE)
-
-    found = cause(raw, user("Complete task_1."), agent(offer), user(answer))
-
-    assert found.kind != "left while agreeing"
-
-
-def test_a_yes_after_which_the_agent_wrote_something_else_stopped_nothing(cause):
-    raw = wish("Have task_1 completed.", COMPLETE)
-    spoken = user("Complete task_1."), CREATE, agent(OFFER), user("Yes. ###STOP###")
-
-    assert cause(raw, *spoken).who == "agent"
 
 
 # -- the task
@@ -179,9 +138,12 @@ def test_the_task_stands_first_where_the_corrected_one_passes(tau2_data):
     told = find_cause(staged("airline", raw, reads, ending=refused), domain="airline")
     passed_on = find_cause(silent, domain="airline")
 
-    assert (told.name, told.grade) == ("task: right in another way", "likely")
-    assert (passed_on.name, passed_on.grade) == ("task and agent: right by chance", "undecided")
-    assert any("send_certificate" in each for each in passed_on.evidence)
+    unread = staged("airline", raw, [TRANSFER])
+    assert (told.name, told.grade) == ("task: right in another way", "proven")
+    assert (passed_on.name, passed_on.grade) == ("task: right in another way", "proven")
+    found = find_cause(unread, domain="airline")
+    assert (found.name, found.grade) == (UNDECIDED, "undecided")
+    assert any("send_certificate" in each for each in found.evidence)
 
 
 def test_what_nobody_can_reach_is_the_tasks(cause):
@@ -223,8 +185,8 @@ def test_a_choice_that_the_task_leaves_open_is_the_tasks(tau2_data, domain, task
     }
     against = find_cause(staged(domain, raw, other), domain=domain, task=asked)
 
-    assert found.name == "task: choice left open" and found.text.endswith("does not say which")
-    assert against.kind != "choice left open"
+    assert found.name == UNDECIDED and found.text.endswith("does not say which")
+    assert against.name == UNDECIDED and "does not say which" not in against.text
 
 
 # -- the user
@@ -237,42 +199,31 @@ def test_an_id_that_the_user_made_up_is_the_users(cause):
 
     assert cause(raw, opening, written, BYE).name == "user: invented fact"
     asked = agent("Is it X-4711-B?"), user("Yes, X-4711-B.")
-    assert cause(raw, user("Create one."), *asked, written, BYE).who == "agent"
+    assert cause(raw, user("Create one."), *asked, written, BYE).name == UNDECIDED
 
 
-def test_an_id_that_no_tool_knows_is_the_agents_too(cause):
+def test_records_do_not_decide_whose_id_it_is_that_no_tool_knows(cause):
     raw = wish("Have your task completed.", COMPLETE)
     tried = do("update_task_status", task_id="task_4711", status="completed")
 
     found = cause(raw, user("Complete task_4711."), tried, agent("It is not there."), BYE)
 
-    assert (found.who, found.also, found.kind) == ("agent", "user", "invented fact")
+    assert (found.name, found.message) == (UNDECIDED, 1)
+    assert "the tool refused" in found.text
 
 
 # -- limits, and what stays open
 
 
-def test_a_limit_is_the_agents(cause):
+def test_a_limit_is_the_agents_if_it_went_in_circles(cause):
     raw, read = wish("Have task_1 completed.", COMPLETE), do("get_users")
     begun = user("Complete task_1."), read
 
     def cut_off(*turns):
         return cause(raw, *turns, ending="max_steps").name
 
-    assert cut_off(*begun) == "agent: used up the limit"
+    assert cut_off(*begun) == UNDECIDED
     assert cut_off(*begun, *[read] * 4) == "agent: went in circles"
-
-
-def test_a_user_that_should_change_its_mind_and_says_yes_failed(cause):
-    told = "You are user_1. Have a Meeting put in. If the agent asks for confirmation, drop it."
-    raw, begun = wish(told, COMPLETE), user("Create a task.")
-    asked = agent("I will create the task Meeting. Do you confirm?")
-
-    kept = cause(raw, begun, asked, user("Yes, please."), CREATE, BYE)
-
-    assert (kept.name, kept.grade) == ("user: did not change its mind", "undecided")
-    assert kept.message == 2
-    assert cause(raw, begun, CREATE, BYE).who == "agent"
 
 
 def test_a_cause_never_clears_the_agent_of_what_the_policy_finds():
@@ -288,16 +239,7 @@ def test_a_cause_never_clears_the_agent_of_what_the_policy_finds():
     assert beside_policy(replace(task, who="agent"), [broke]).also is None
 
 
-def test_a_language_that_is_not_read_is_open(cause):
-    raw = wish("Have task_1 completed.", COMPLETE)
-    said = "Guten Tag, ich möchte bitte meine Aufgabe erledigt haben, und zwar noch heute Abend."
-
-    found = cause(raw, user(said), agent(said), BYE)
-
-    assert found.name == "unclear: language not read"
-
-
-# -- the agent, by default
+# -- the agent, and what is not decided
 
 
 def test_a_transfer_with_work_left_is_the_agents(cause):
@@ -305,11 +247,11 @@ def test_a_transfer_with_work_left_is_the_agents(cause):
 
     found = cause(raw, user("Complete it."), TRANSFER, user("###TRANSFER###"))
 
-    assert (found.name, found.grade) == ("agent: transferred too early", "likely")
+    assert (found.name, found.grade) == ("agent: transferred too early", "proven")
     assert found.evidence == ('missing: update_task_status(task_id="task_1", status="completed")',)
 
 
-def test_the_rest_is_the_agents_by_default_with_the_decisive_fact(cause):
+def test_of_the_rest_the_decisive_fact_is_named_and_nobody_blamed(cause):
     raw = wish("Have a Meeting put on the list.", CREATE)
     wanted, told = (
         user("Create a meeting."),
@@ -317,25 +259,20 @@ def test_the_rest_is_the_agents_by_default_with_the_decisive_fact(cause):
     )
     refused = do("update_task_status", task_id="task_9", status="completed")
     both = do("get_users"), CREATE, COMPLETE
+    left = agent(OFFER), user("Yes, please. ###STOP###")
+    german = user("Bitte leg die Aufgabe an."), agent("Gern."), BYE
 
-    for found, kind, text in (
-        (
-            cause(raw, wanted, PARTY, BYE),
-            "wrong write",
-            'has title "Party", not "Meeting"',
-        ),
-        (cause(raw, wanted, *both, BYE), "extra write", "was not wanted"),
-        (cause(raw, wanted, agent("Hm."), BYE), "missing write", "was not made"),
-        (cause(raw, wanted, agent("I cannot create it."), BYE), "missing write", "declines"),
-        (
-            cause(wish("task_9", COMPLETE), user("task_9"), refused, BYE),
-            "missing write",
-            "the tool refused update_task_status(task_9): Error",
-        ),
-        (cause(told, wanted, CREATE, BYE), "information not given", "never said 'four'"),
+    for found, text in (
+        (cause(raw, wanted, PARTY, BYE), 'has title "Party", not "Meeting"'),
+        (cause(raw, wanted, *both, BYE), "was not wanted"),
+        (cause(raw, wanted, agent("I cannot create it."), BYE), "was not made"),
+        (cause(wish("task_9", COMPLETE), user("task_9"), refused, BYE), "the tool refused"),
+        (cause(told, wanted, CREATE, BYE), "never said 'four'"),
+        (cause(wish("Have task_1 completed.", COMPLETE), *left), "was not made"),
+        (cause(raw, *german), "was not made"),
     ):
-        assert found.name == f"agent: {kind}, by default" and found.grade == "undecided"
-        assert text in found.text and found.evidence[-1] == BY_DEFAULT
+        assert (found.name, found.grade) == (UNDECIDED, "undecided")
+        assert text in found.text
 
 
 @pytest.mark.data

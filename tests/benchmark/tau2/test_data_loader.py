@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from maseval.benchmark.tau2 import RetailTools, TelecomTools
 from maseval.benchmark.tau2.data_loader import (
     BASE_SPLIT_COUNTS,
     TASK_SPLITS,
@@ -74,6 +75,7 @@ def test_each_field_of_a_task_comes_from_its_place_in_the_file(tau2_data):
         "domain": "telecom",
         "version": "0.2.0",
         "initial_state": raw["initial_state"],
+        "tools": tuple(TelecomTools.all_tools()),
         "policy": load_domain_config("telecom")["policy"],
         "db_path": str(folder / "db.toml"),
         "user_db_path": str(folder / "user_db.toml"),
@@ -128,6 +130,7 @@ def test_a_domain_of_one_s_own_is_read_from_its_folder(shop, tmp_path):
         "domain": "shop",
         "version": "0.2.0",
         "initial_state": None,
+        "tools": tuple(RetailTools.all_tools()),
         "policy": "Be kind.",
         "db_path": str(tmp_path / "db.json"),
         "user_db_path": None,

@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
-from maseval.benchmark.tau2.review.audit import check_domain
+from maseval.benchmark.tau2.review.audit import audit, check_domain
 from tests.benchmark.tau2.domains.kiosk import KioskDB, KioskTools, kiosk, task
 
 
@@ -29,8 +29,8 @@ def test_faults_of_the_domain_itself_are_told_without_playing_its_tasks(tmp_path
 @pytest.mark.parametrize(
     ("tasks", "expected"),
     [
-        ([task(), task()], "2 tasks of 'base' have the id 'two'"),
-        ([task("")], "'base' has 1 task without an id"),
+        ([task(), task()], "task 'two': 2 tasks have the id 'two'"),
+        ([task("")], "1 task without an id"),
         ([task(reward_basis=["LUCK"])], "task 'two', field evaluation_criteria.reward_basis.0"),
         ([task(actions=[action("steal")])], "Tool 'steal' not found"),
         (
@@ -88,3 +88,65 @@ def test_a_sync_that_makes_the_reference_state_unreachable_is_a_problem(tmp_path
 
     asserted = task(**paying, reward_basis=["ENV_ASSERTION"])
     assert check_domain(kiosk(tmp_path, asserted, **two_sides)) == []
+
+
+def without(name):
+    return {key: value for key, value in task().items() if key != name}
+
+
+@pytest.mark.parametrize(
+    ("raw", "severity", "words"),
+    [
+        (without("user_scenario"), "error", "told 'None'"),
+        ({**task(), "user_scenario": {"instructions": None}}, "error", "is told nothing"),
+        ({**task(), "user_scenario": {"instructions": " "}}, "error", "is told nothing"),
+        (
+            {**task(), "user_scenario": {"instructions": "Say ###STOP### now"}},
+            "error",
+            "which ends",
+        ),
+        ({**task(), "user_scenario": {"instrucions": "Buy"}}, "warning", "mean 'instructions'?"),
+        (
+            {**task(), "user_scenario": {"instructions": {"known_info": "You are Ann."}}},
+            "warning",
+            "no reason_for_call",
+        ),
+        (
+            {**task(), "user_scenario": {"instructions": {"reason_for_call": 7}}},
+            "error",
+            "reason_for_call is 7, not a text",
+        ),
+        (
+            {**task(), "user_scenario": {"instructions": {"reason_for_call": "x", "domain": "y"}}},
+            "warning",
+            "name the domain 'y'",
+        ),
+        ({**task(), "id": 7}, "warning", "its id is 7, not a text"),
+        ({**task(), "id": "two "}, "warning", "white space"),
+        ({**task(), "evaluation_criterea": {}}, "warning", "mean 'evaluation_criteria'?"),
+        (task(reward_basics=["DB"]), "warning", "mean 'reward_basis'?"),
+        (task(reward_basis=[]), "error", "so every agent passes"),
+        (task(reward_basis=["DB", "NL_ASSERTION"]), "warning", "but nl_assertions is empty"),
+        (task(communicate_info=["sold"], reward_basis=["DB"]), "warning", "no COMMUNICATE"),
+        (task(communicate_info=[""]), "error", "has an empty text"),
+        (task(communicate_info=["sold", "sold"]), "warning", "'sold' 2 times"),
+        (task(actions=[action(count=1), action(count=1)]), "error", "have the action_id '0'"),
+        (task(actions=[action()]), "error", "calls sell without count"),
+        (task(actions=[action("steal")]), "error", "which the agent does not have"),
+        (task(actions=[{**action(count=2), "argument": 1}]), "warning", "mean 'arguments'?"),
+        (task(actions=[{**action(count=2), "compare_args": ["n"]}]), "error", "compares 'n'"),
+        ({**task(), "initial_state": {"initialisation_data": {}}}, "warning", "initialization"),
+    ],
+)
+def test_the_audit_names_what_is_malformed(tmp_path, raw, severity, words):
+    found = audit(kiosk(tmp_path, raw))
+
+    malformed = [each for each in found if each.kind == "task is malformed"]
+    assert any(each.severity == severity and words in each.text for each in malformed), found
+
+
+def test_the_audit_knows_what_check_domain_knows(tmp_path):
+    domain = kiosk(tmp_path, task(), task())
+
+    assert any("2 tasks have the id 'two'" in each.text for each in audit(domain))
+    assert [e for e in audit(kiosk(tmp_path)) if e.kind == "task is malformed"] == []

@@ -261,3 +261,33 @@ def test_domains_without_a_solo_mode_refuse_it_in_the_originals_words(domain, ta
 
     with pytest.raises(ValueError, match=f"^{domain.title()} domain does not support solo mode$"):
         Tau2Environment({**task.environment_data, "solo": True})
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("held_by", ["items", "values", "get", "[]"])
+def test_a_record_that_is_held_sees_what_a_tool_changes_afterwards(tau2_data, held_by):
+    environment = Tau2Environment(load_tasks("retail", limit=1)[0].environment_data)
+    orders = environment.db.orders
+    key = next(key for key, order in orders.items() if order.status == "pending")
+    held = {
+        "items": lambda: dict(orders.items())[key],
+        "values": lambda: next(order for order in orders.values() if order.order_id == key),
+        "get": lambda: orders.get(key),
+        "[]": lambda: orders[key],
+    }[held_by]()
+    environment.tools["cancel_pending_order"](order_id=key, reason="no longer needed")
+
+    assert held.status == "cancelled" and held is environment.db.orders[key]
+
+
+@pytest.mark.data
+def test_a_record_of_a_list_that_is_held_sees_what_a_tool_changes_afterwards(tau2_data):
+    environment = Tau2Environment(load_tasks("telecom", limit=1)[0].environment_data)
+    line = next(line for line in environment.db.lines if line.status == "Active")
+    (owner,) = [each for each in environment.db.customers if line.line_id in each.line_ids]
+    call = {"customer_id": owner.customer_id, "line_id": line.line_id, "reason": "lost"}
+    environment.tools["suspend_line"](**call)
+
+    assert line.status == "Suspended"
+    other = Tau2Environment(load_tasks("telecom", limit=1)[0].environment_data)
+    assert next(each for each in other.db.lines if each.line_id == line.line_id).status == "Active"

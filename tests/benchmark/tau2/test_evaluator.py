@@ -207,7 +207,7 @@ def test_what_fails_whatever_a_judge_says_needs_none(tmp_path):
 
 
 def test_a_judge_that_says_nothing_does_not_let_the_task_pass(simulation):
-    silent = ScriptedModelAdapter(['{"results": []}'])
+    silent = ScriptedModelAdapter(['{"results": []}'], loop=True)
     basis = ["DB", "NL_ASSERTION"]
     live = simulation(CREATE, nl_assertions=["Kind."], reward_basis=basis, nl_model=silent)
 
@@ -216,9 +216,9 @@ def test_a_judge_that_says_nothing_does_not_let_the_task_pass(simulation):
 
 
 def test_a_judge_that_says_nothing_costs_no_task_that_does_not_depend_on_it(simulation):
-    silent = ScriptedModelAdapter(['{"results": []}'])
+    silent = ScriptedModelAdapter(['{"results": []}'], loop=True)
     verdict = simulation(CREATE, nl_assertions=["Kind."], nl_model=silent).play(CREATE)
 
     assert verdict["passed"] is True
-    assert verdict["nl_check"]["note"].startswith("Skipped: the judge gave 0 results")
+    assert verdict["nl_check"]["note"].startswith("Skipped: the judge scripted gave no answer")
     assert verdict["reward_info"]["nl_assertions"] is None

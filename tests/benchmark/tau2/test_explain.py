@@ -106,9 +106,8 @@ def test_information_that_was_not_given_is_set_beside_the_nearest_number(tmp_pat
     "sentence",
     [
         "You fly on 1628-05-20.",
-        "You fly on May 20, 1628 at 16:28.",
+        "You fly at 16:28.",
         "Your booking is A1628 and your card gift_card_1628.",
-        "It takes 1600 to 1628 business days, or 1628 hours, or 1628 %.",
         "You have 7 bags.",
     ],
 )

@@ -6,7 +6,6 @@ import json
 from maseval import AgentAdapter
 from maseval.benchmark.tau2 import Tau2Environment, score_simulation
 from maseval.benchmark.tau2.benchmark import Tau2Benchmark
-from maseval.benchmark.tau2.overrides import overridden_hooks
 from maseval.benchmark.tau2.results import export_results
 from maseval.benchmark.tau2.review.timeline import timeline
 from maseval.core.messages import tool_call
@@ -237,12 +236,3 @@ def test_a_recording_is_judged_by_the_same_calls_and_a_results_file_says_that_it
     assert not any("override" in message for message in exported["messages"])
     judged = score_simulation(exported, domain=room, task=task)
     assert "Tool 'note' not found" in judged["info"]["replay_error"]["error"]
-
-
-def test_an_override_that_no_live_run_calls_is_named(caplog):
-    class Deaf(Tau2Environment):
-        def get_response(self, *arguments, **named):
-            raise AssertionError
-
-    assert overridden_hooks(Deaf, Tau2Environment) == []
-    assert "Deaf overrides get_response, which live runs do not call" in caplog.text

@@ -153,3 +153,29 @@ def test_a_machine_that_gives_no_more_threads_is_refused_in_words():
 
     assert told.startswith("this machine gives no more threads (can't start new thread): ")
     assert "200 were asked for; run " in told and "ulimit -u" in told
+
+
+class Starving:
+    """Threads that die of a lack of memory once a repetition of the task ``victim`` is over."""
+
+    def __init__(self, victim):
+        self.victim = victim
+
+    def workers(self, job):
+        def run(repetition):
+            result = job.run(repetition)
+            if str(repetition.task.id) == self.victim:
+                raise MemoryError
+            return result
+
+        return Threads(run, job.size)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_repetition_whose_thread_died_is_reported_and_the_others_finish():
+    reports = Shop(num_workers=2).run(tasks(*"abcde"), engine=Starving("b"))
+
+    found = {report["task_id"]: report["status"] for report in reports}
+    assert found == {**dict.fromkeys("acde", "success"), "b": "worker_died"}
+    (lost,) = (report for report in reports if report["task_id"] == "b")
+    assert "memory" in lost["error"]["error_message"]

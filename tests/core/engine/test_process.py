@@ -347,3 +347,23 @@ def test_the_process_does_not_wait_for_a_thread_that_hangs(tmp_path, workers):
     assert process.returncode == 0, errors
     assert "'hang': 'task_timeout'" in output
     assert "'go': 'success'" in output
+
+
+STUCK = """\
+import resource, threading
+from maseval.core.engine import process
+
+process._STANDSTILL_SECONDS = 1
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+with process.ended_by_standstill():
+    pass
+with process.ended_by_standstill():
+    threading.Event().wait()
+"""
+
+
+def test_where_memory_is_limited_a_process_that_stands_still_is_ended():
+    ended = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, timeout=60)
+
+    assert ended.returncode == 1
+    assert b"Timeout" in ended.stderr

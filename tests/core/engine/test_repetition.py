@@ -8,7 +8,7 @@ import pytest
 from maseval import AgentError, Report, Task, TaskContext, TaskProtocol
 from maseval.core.engine import repetition
 from maseval.core.engine.repetition import collect_copy, collect_safely
-from tests.core.worlds import Shop, Worker, failing, only
+from tests.core.worlds import Shop, Worker, World, failing, only
 
 KEYS = list(typing.get_type_hints(Report))
 
@@ -330,6 +330,45 @@ def test_a_component_that_does_not_answer_is_not_waited_for(monkeypatch):
         "error_type": "TimeoutError",
     }
     never.set()
+
+
+def test_in_own_benchmarks_too_an_agent_cannot_change_what_it_is_evaluated_by():
+    tasks = [Task("go", id=name, evaluation_data={"wanted": [name]}) for name in "ab"]
+    reached = []
+
+    def tamper(query):
+        for task in [*tasks, *reached]:
+            task.evaluation_data["wanted"].clear()
+        return "nothing"
+
+    def setup_environment(agent_data, task, seed_generator):
+        reached.append(task)
+        return World(task.environment_data)
+
+    def evaluate(evaluators, agents, answer, traces):
+        return [{"passed": not evaluators[0].task.evaluation_data["wanted"]}]
+
+    shop = Shop(tamper, setup_environment=setup_environment, evaluate=evaluate)
+    assert [report["status"] for report in shop.run(tasks)] == ["evaluation_failed"] * 2
+    shop.behaviour = {"a": tamper}
+    tasks = [Task("go", id=name, evaluation_data={"wanted": [name]}) for name in "ab"]
+    first, second = shop.run(tasks)
+    assert first["error"]["error_type"] == "ReferenceChangedError"
+    assert second["eval"] == [{"passed": False}]
+
+
+def test_hooks_may_add_to_the_data_of_their_task_before_its_agent_works():
+    def setup_environment(agent_data, task, seed_generator):
+        task.evaluation_data["wanted"] = float("nan")
+        return World(task.environment_data)
+
+    def evaluate(evaluators, agents, answer, traces):
+        return [{"passed": "wanted" in evaluators[0].task.evaluation_data}]
+
+    shop = Shop(setup_environment=setup_environment, evaluate=evaluate, n_task_repeats=2)
+    task = Task("go", evaluation_data={"lock": threading.Lock()})  # which cannot be pickled
+    for given in (task, Task("go")):
+        assert [each["eval"] for each in shop.run(given)] == [[{"passed": True}]] * 2
 
 
 @pytest.mark.parametrize(

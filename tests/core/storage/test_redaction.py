@@ -235,3 +235,98 @@ def test_a_secret_within_the_arguments_of_a_tool_call_is_taken_out():
         "arguments": '{"password": "<redacted>"}'
     }
     assert secrets.removed_from_text(arguments) == '{"password": "<redacted>"}'
+
+
+NAMES = [
+    *("sig", "signature", "X-Amz-Signature", "X-Goog-Signature", "pwd", "sas", "jwt", "GITHUB_PAT"),
+    *("pat", "otp", "pin", "hmac", "connection_string", "AzureConnectionString", "st", "session"),
+    *("sessionid", "session_id", "PHPSESSID", "sid"),
+]
+CANARY = "c7f3a9b0canary4e1d"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_counts_in_options_addresses_variables_and_commands(name, monkeypatch):
+    monkeypatch.setenv(name.upper().replace("-", "_"), CANARY)
+    address = f"https://host/v1/x?{name}={CANARY}&alt=json"
+    printed = {"content": f"the agent printed {CANARY}", "url": address}
+
+    assert redact({"extra_query": {name: CANARY}}) == {"extra_query": {name: REDACTED}}
+    assert CANARY not in redact_text(f"GET {address} failed")
+    assert CANARY not in redact_command(["--agent-args", f"{name}={CANARY}"])
+    assert CANARY not in str(Secrets.of({}).removed_from(printed))
+    monkeypatch.delenv(name.upper().replace("-", "_"))
+    assert CANARY not in str(Secrets.of({"extra_headers": {name: CANARY}}).removed_from(printed))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("session", "retail-evaluation"),
+        ("session_id", "mia_li_3668"),
+        ("sid", "W2378156"),
+        ("st", "first"),
+        ("pinned", "c7f3a9b0canary4e1d"),
+        ("pattern", "c7f3a9b0canary4e1d"),
+        ("signal_strength", "poor"),
+        ("pin_memory", True),
+        ("shipping", "next day"),
+    ],
+)
+def test_ordinary_names_and_values_stay(key, value):
+    assert redact({key: value}) == {key: value}
+    assert redact_text(f"bad request: {key}={value}") == f"bad request: {key}={value}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Your PIN code is 1234; the session=mia_li_3668 is over",
+        "max_tokens=4096, stop_token=### and pad_token_id=0",
+        "the connection string of the router hangs loose",
+        "Enter your SIM's pin: 1234",
+        "token=retail",
+    ],
+)
+def test_ordinary_sentences_stay(text):
+    assert redact_text(text) == text
+
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.SflKxwRJSMeKKF2QT4fw"
+PRIVATE_KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow+c7f3/\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        (JWT, JWT),
+        ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", "16C7e42F"),
+        ("glpat-abcdefghijkl0123", "abcdefgh"),
+        ("AKIAIOSFODNN7EXAMPLE", "IOSFODNN"),
+        (PRIVATE_KEY, "MIIEow"),
+        ("DefaultEndpointsProtocol=https;AccountName=a;AccountKey=c7f3a9b0cd==;X=y", "c7f3a9b0cd"),
+        ("Password=c7f3a9b0cd;Server=db", "c7f3a9b0cd"),
+        ("host=db user=me password=c7f3a9b0cd", "c7f3a9b0cd"),
+        ("postgresql://me:c7f3a9b0cd@db/runs", "c7f3a9b0cd"),
+    ],
+)
+def test_a_secret_is_known_by_its_shape_under_any_name(text, secret, monkeypatch):
+    monkeypatch.setenv("INNOCENT", text)
+
+    assert secret not in str(redact({"note": f"see {text} there"}))
+    assert secret not in redact_text(f"it said {text} again")
+    assert secret not in str(Secrets.of({}).removed_from({"printed": text}))
+
+
+def test_the_folder_a_shell_is_in_is_no_password(monkeypatch):
+    monkeypatch.setenv("PWD", "/home/me/runs7a8b9c/of-the-evaluation")
+    record = {"content": "cd /home/me/runs7a8b9c/of-the-evaluation"}
+
+    assert Secrets.of({}).removed_from(record) is record
+
+
+def test_the_arguments_of_a_tool_are_content_whatever_their_names():
+    call = {"name": "activate_debit_card", "arguments": {"pin": "4711", "of": {"session": "a1"}}}
+
+    assert redact({"pin": "4711", "actions": [call]}) == {"pin": REDACTED, "actions": [call]}
+    assert redact({"arguments": {"pin": "4711"}}) == {"arguments": {"pin": REDACTED}}

@@ -53,6 +53,10 @@ def test_one_bad_number_beside_a_value_does_not_change_the_value(value):
         ({math.inf: [1, (2.5, math.nan)]}, {"Infinity": [1, [2.5, "NaN"]]}),
         ({("a", 1): True}, {"('a', 1)": True}),
         ({1: None, None: math.nan}, {"1": None, "null": "NaN"}),
+        (
+            {"arguments": {"n": math.nan, "of": [1, math.inf]}},
+            {"arguments": {"n": None, "of": [1, None]}},
+        ),
         (ValueError("odd"), "odd"),
         ([10**5000], [hex(10**5000)]),
         (Sulking(), "<Sulking that cannot be shown: RuntimeError>"),

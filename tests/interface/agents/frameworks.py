@@ -128,9 +128,6 @@ class LangGraph(Framework):
     def offered(self, model):
         return without_titles(super().offered(model))  # some are left in place
 
-    def keeps(self, instructions, system):
-        return system == []  # what a graph says to its model beside its state is not told
-
 
 class LangGraphByHand(LangGraph):
     """The node for tools gets all calls of an answer at once."""

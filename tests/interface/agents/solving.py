@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from maseval import AgentAdapter, Report, ScriptedModelAdapter, Task
 from maseval.benchmark.tau2 import Tau2Benchmark, Tau2Environment, load_tasks
-from maseval.benchmark.tau2.players.scripted import make_model, make_user
+from maseval.benchmark.tau2.players.rehearsal import make_model
+from maseval.benchmark.tau2.players.scripted import make_user
 from maseval.server import ModelServer
 
 MakeAgent = Callable[[Tau2Environment, str, str], AgentAdapter]

@@ -10,7 +10,11 @@ from maseval.core.provider_errors import (
     ProviderTimeoutError,
     RateLimitError,
 )
-from maseval.interface.agents.framework import is_unreadable, provider_failure
+from maseval.interface.agents.framework import (
+    FrameworkAgentAdapter,
+    is_unreadable,
+    provider_failure,
+)
 
 
 class StatusError(Exception):
@@ -116,3 +120,33 @@ def raised_by(module, error):
 )
 def test_an_answer_that_cannot_be_read_is_known_by_where_it_was_read(module, error, expected):
     assert is_unreadable(raised_by(module, error), "framework.models") is expected
+
+
+class Wrapped(FrameworkAgentAdapter):
+    module = extra = "json"
+
+    def _run_framework(self, query):
+        return self.agent(query)
+
+
+def test_an_error_names_the_provider_that_refused_and_not_the_library_that_asked():
+    def ask(query):
+        raise StatusError(401)
+
+    refused = r"the provider \(through json\) refused the credentials"
+    with pytest.raises(AuthenticationError, match=refused):
+        Wrapped(ask, "desk").run("Hello")
+
+
+@pytest.mark.parametrize("query", ["runtime", "of a tool"])
+def test_an_agent_of_another_kind_is_named_and_a_fault_in_its_tools_stays_what_it_is(query):
+    class Other:
+        def __call__(self, query):
+            return getattr(self if query == "runtime" else 3, query)
+
+    with pytest.raises(AttributeError if query == "of a tool" else ConfigurationError) as caught:
+        Wrapped(Other(), "desk").run(query)
+
+    if query == "runtime":
+        assert "agent 'desk' (Other) is not one that Wrapped can run" in str(caught.value)
+        assert "no attribute 'runtime'. Give it an agent of json" in str(caught.value)

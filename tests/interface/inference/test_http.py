@@ -24,10 +24,24 @@ from tests.cli.commandline import maseval
         (418, "", errors.MalformedRequestError),
         (429, "You exceeded your current quota per minute", errors.RateLimitError),
         (504, "gateway", errors.OverloadedError),
+        (500, "maximum context length", errors.OverloadedError),
+        (400, "model not found: context length unknown", errors.ModelNotFoundError),
+        (400, "unknown parameter: context_length", errors.MalformedRequestError),
+        (400, "`max_tokens` exceed context limit: 199000 + 21333", errors.ContextOverflowError),
+        (400, "Your input exceeds the context window", errors.ContextOverflowError),
+        (403, "Your chosen model requires moderation", errors.ContentFilterError),
     ],
 )
 def test_status_and_words_name_the_fault(status, text, kind):
     assert kind_of(status, text) is kind
+
+
+def test_a_code_comes_before_words():
+    words = "model not found, and its maximum context length is unknown"
+
+    assert kind_of(400, words, "context_length_exceeded") is errors.ContextOverflowError
+    assert kind_of(400, words, "invalid_api_key") is errors.AuthenticationError
+    assert kind_of(413, "tokens per minute", "rate_limit_exceeded") is errors.MalformedRequestError
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,15 @@
 import json
 from importlib import import_module
 from types import SimpleNamespace
+from typing import Literal
 
 import pytest
+from pydantic import BaseModel, Field
 
 from maseval.core.messages import MessageForm, tool_call
 from maseval.core.model import resolve_model
 from maseval.core.provider_errors import MalformedResponseError
+from maseval.interface.inference.chat_completions import strict_schema
 from maseval.interface.inference.openai import OpenAIModelAdapter, UnusableClientError
 from maseval.testing.provider_server import OpenAIProtocol, completion
 from tests.interface.libraries import needing
@@ -254,3 +257,40 @@ def test_reasoning_counts_once_as_output(server, answered):
         "total_tokens": 170,
         "reasoning_tokens": 50,
     }
+
+
+class Thing(BaseModel):
+    """A model with everything that a strict schema cannot have as it is."""
+
+    class Part(BaseModel):
+        """What an optional field refers to."""
+
+        default: str = "x"
+
+    kind: Literal["a", "b"] = "a"
+    part: Part | None = Field(None, description="a part")
+
+
+def test_a_strict_schema_names_all_keys_and_forbids_others():
+    schema = strict_schema(Thing.model_json_schema())
+
+    part = schema["$defs"]["Part"]
+    assert part["properties"].keys() == {"default"} and part["required"] == ["default"]
+    assert schema["required"] == ["kind", "part"] and schema["additionalProperties"] is False
+    assert "default" not in schema["properties"]["kind"]
+
+
+def test_a_free_form_is_sent_as_it_is(server):
+    class Free(BaseModel):
+        """A model with keys that nobody knows."""
+
+        counts: dict[str, int]
+
+    server.will(OpenAIProtocol.text('{"counts": {"a": 1}}'))
+
+    model = resolve_model("openai/m", base_url=server.url)
+
+    assert model.chat([{"role": "user", "content": "hi"}], response_model=Free).parsed.counts == {
+        "a": 1
+    }
+    assert server.requests[0].body["response_format"]["json_schema"]["strict"] is False

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from maseval.core import provider_errors as errors
 from maseval.core.call_policy import CallPolicy
+from maseval.core.judge import Judge, Question
 from maseval.core.messages import MessageHistory, tool_call
 from maseval.core.report import error_record
 from maseval.interface.inference import anthropic, google_genai, litellm, openai, openai_responses
@@ -322,6 +324,68 @@ def test_a_missing_key_is_named_before_any_request(provider, monkeypatch, tmp_pa
     assert variable_of(provider, VARIABLES, "API_KEY") in str(caught.value)
     assert "api_key=" in str(caught.value)
     assert caught.value.fatal_for_run and not caught.value.transient
+
+
+class City(BaseModel):
+    """A model whose field has a default, which not every provider's schema may have."""
+
+    name: str
+    people: int = 0
+
+
+BERN = '{"name": "Bern", "people": 134000}'
+
+
+def test_a_response_model_uses_the_providers_own_mechanism(provider, server):
+    server.will(provider.protocol.text(BERN))
+
+    answer = provider.adapter(server).chat([user("Which?")], response_model=City)
+
+    assert answer.parsed == City(name="Bern", people=134000)
+    body = server.requests[0].body
+    if provider.name == "google":
+        assert body["generationConfig"]["responseMimeType"] == "application/json"
+        schema = body["generationConfig"]["responseJsonSchema"]
+    elif provider.name == "anthropic":
+        schema = body["output_config"]["format"]["schema"]
+    elif provider.name == "openai-responses":
+        assert body["text"]["format"]["strict"] is True
+        schema = body["text"]["format"]["schema"]
+    else:
+        assert body["response_format"]["json_schema"]["strict"] is True
+        schema = body["response_format"]["json_schema"]["schema"]
+    assert set(schema["properties"]) == {"name", "people"}
+    # Nothing else of the request has changed.
+    assert "JSON" not in json.dumps(body.get("messages", body.get("contents", body.get("input"))))
+
+
+def test_a_server_that_refuses_the_mechanism_is_asked_in_words(provider, server):
+    server.will(
+        Reply(provider.protocol.error("response format is not supported"), 400),
+        provider.protocol.text(f"```json\n{BERN}\n```"),
+        provider.protocol.text("Bern"),
+        provider.protocol.text(BERN),
+    )
+    judge = Judge(provider.adapter(server))
+    question = Question("place", "Which?", City)
+
+    found = [judge.ask(question, {"task_id": name}) for name in "ab"]
+
+    assert [each.answer for each in found] == [{"name": "Bern", "people": 134000}] * 2
+    assert len(server.requests) == 4  # the second answer was not asked for in vain
+    assert "matches this JSON schema" in json.dumps(server.requests[1].body)
+    assert "Your answer cannot be used" in json.dumps(server.requests[3].body)
+    assert judge.model.gather_usage().total_tokens == 3 * 120
+    assert [each.usage["total_tokens"] for each in found] == [120, 120]  # one line each request
+
+
+def test_a_request_that_is_refused_in_words_too_is_not_asked_for_ever(provider, server):
+    server.will(*[Reply(provider.protocol.error("no such parameter"), 400)] * 2)
+
+    with pytest.raises(errors.MalformedRequestError, match="no such parameter"):
+        provider.adapter(server).chat([user("Which?")], response_model=City)
+
+    assert len(server.requests) == 2
 
 
 PAGES = Path(__file__).parents[3] / "docs" / "models"

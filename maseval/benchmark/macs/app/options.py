@@ -38,7 +38,7 @@ class MACSRunOptions(GeneralRunOptions):
         None, "Model that plays the tools (default: the user's)", PARTICIPANTS
     )
     judge_model: str = option(
-        JUDGE_MODEL, "Model that judges; the default is the original's", PARTICIPANTS
+        JUDGE_MODEL, "Model that judges; the default is the original's", PARTICIPANTS, alias="judge"
     )
     base_url: str | None = option(
         None, "URL of an OpenAI-compatible server, for all models", PARTICIPANTS, env=True

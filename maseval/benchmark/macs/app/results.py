@@ -12,6 +12,7 @@ from typing import Any
 from maseval.app.benchmarks import ExportedPath
 from maseval.app.results.finding import open_run
 from maseval.benchmark.macs.data.files import ATTRIBUTION
+from maseval.benchmark.macs.evaluator import MAX_TRY
 from maseval.benchmark.macs.metrics import GoalRates, goal_rates, judge_problems
 from maseval.benchmark.macs.scoring import (
     conversation_text,
@@ -22,6 +23,8 @@ from maseval.benchmark.macs.scoring import (
 )
 from maseval.benchmark.macs.trajectories import trajectories_of
 from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
+from maseval.core.judge import Judge
+from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.model import resolve_model
 from maseval.core.report import Report
 from maseval.core.storage.files import write_bytes
@@ -38,14 +41,19 @@ def score(
     base_url: str | None = None,
     strict: bool = False,
 ) -> JsonObject:
-    """Let a model judge the files ``conversation_<i>.json`` of a folder.
+    """Let a model judge the files ``conversation_<i>.json`` of a folder, which keeps its answers.
 
     With ``strict``, whatever the original's script would crash on is raised.
     """
     if not os.path.isdir(folder):
         raise ConfigurationError(f"there is no folder {os.fspath(folder)!r}")
     options: dict[str, Any] = {} if base_url is None else {"base_url": base_url}
-    return score_conversations(folder, domain, resolve_model(judge_model, **options), strict=strict)
+    judge = Judge(
+        resolve_model(judge_model, **options),
+        record=JudgeRecord(record_path(folder)),
+        max_attempts=1 if strict else MAX_TRY,
+    )
+    return score_conversations(folder, domain, judge, strict=strict)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.folder_run import path_of
 from maseval.app.running.options import takes
 from maseval.app.running.run import OwnBenchmark, PreparedBenchmarkRun, choose_tasks
-from maseval.benchmark.macs.app.options import MACSRunOptions
+from maseval.benchmark.macs.app.options import JUDGE_MODEL, MACSRunOptions
 from maseval.benchmark.macs.benchmark import MACSBenchmark
 from maseval.benchmark.macs.data.files import COMMIT
 from maseval.benchmark.macs.data_loader import configure_model_ids, load_tasks
@@ -64,6 +64,11 @@ class PreparedMACSRun(PreparedBenchmarkRun):
             {**({} if model is None else {"model_id": model}), **(options.agent_data or {})},
             *choose_tasks(tasks, options, own.name),
         )
+
+    @property
+    def judged_by(self) -> str | None:
+        judge = self.options.judge_model
+        return None if judge == JUDGE_MODEL else f"judge: {judge}, in the original {JUDGE_MODEL}"
 
     @cached_property
     def config(self) -> dict[str, object]:

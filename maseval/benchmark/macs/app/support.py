@@ -1,13 +1,23 @@
 """MACS in the commands that take any run: failures are explained by the assertions."""
 
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from maseval.app.benchmarks import BenchmarkSupport, ExportedPath, OnProgress, RecordedOutcomes
+from maseval.app.benchmarks import (
+    BenchmarkSupport,
+    ExportedPath,
+    JudgeAnswers,
+    JudgedShareKind,
+    LabelQuestion,
+    OnProgress,
+    RecordedOutcomes,
+)
 from maseval.app.results.explained import Review
 from maseval.benchmark.macs.metrics import RecordedGoals, judge_problems
 from maseval.core.finding import Finding, Who
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, Simulation
+from maseval.core.recorded import mapping
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
@@ -15,6 +25,24 @@ from maseval.runs.recording import Recording
 
 _TITLE_LENGTH = 200
 _RULE = "answer of the judge"
+
+
+MET, UNMET = "met", "unmet"
+_JUDGED = (
+    ("goals", "Were all assertions about the conversation met?", "overall_gsr"),
+    ("user", "Were all assertions met that the user can see?", "user_gsr"),
+    ("system", "Were all assertions met about what happened inside?", "system_gsr"),
+)
+LABEL_QUESTIONS = tuple(
+    LabelQuestion(
+        name,
+        text,
+        (MET, UNMET),
+        lambda line: line.passed is not None,
+        (JudgedShareKind(rate, (MET,)),),
+    )
+    for name, text, rate in _JUDGED
+)
 
 
 def cause_of_failure(report: Report) -> Finding | None:
@@ -53,6 +81,21 @@ class MACSSupport(BenchmarkSupport):
 
     def review(self, report: Report, *, explain_pass: bool = False) -> Review:
         return Review([*filter(None, [cause_of_failure(report)])])
+
+    has_judged_verdicts = True
+
+    def label_questions(self, folder: Recording) -> Sequence[LabelQuestion]:
+        return LABEL_QUESTIONS
+
+    def judges(self, folder: Recording, about: str) -> Mapping[str, JudgeAnswers]:
+        rate = {name: rate for name, _, rate in _JUDGED}[about]
+        judge = mapping(folder.config.values, "judge").get("model") or "its judge"
+        answers: dict[Simulation, str | None] = {}
+        for report in map(RecordedReport, folder.reports()):
+            for goals in RecordedGoals.all_in(report):
+                met = MET if getattr(goals, rate) == 1.0 else UNMET
+                answers[report.key] = None if goals.errors else met
+        return {str(judge): answers} if answers else {}
 
     exports = "macs"
 

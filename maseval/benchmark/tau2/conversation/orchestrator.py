@@ -5,20 +5,19 @@ until a side must act (``next_turn``) and is then given that side's message (``t
 sides is free: ``run`` calls each when it is its turn, a Gymnasium environment waits for its
 caller, and async code awaits a model. The orchestrator needs no thread for any of them.
 
-The rules, the order of checks and the texts are those of tau2-bench,
-src/tau2/orchestrator/orchestrator.py (MIT, Sierra Research); where releases differ, the
+The rules, the order of checks and the texts are the original's; where releases differ, the
 environment's release decides.
+
+After tau2-bench v0.2.0, src/tau2/orchestrator/orchestrator.py (MIT, Sierra Research).
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from maseval.benchmark.tau2.agent import NobodyListensError
 from maseval.benchmark.tau2.conversation.participants import Participant
-from maseval.benchmark.tau2.environment import Tau2Environment
+from maseval.benchmark.tau2.environment import OUT_OF_TURN, Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
     SpokenMessage,
@@ -31,16 +30,11 @@ from maseval.benchmark.tau2.formats.message import (
     is_user_stop,
     messages_seen_by,
     tool_calls_of,
-    user_message,
     without_thought,
 )
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.user import MessageUser, Reply
 from maseval.benchmark.tau2.versions import RULES_0_2_0, LoopRules
-from maseval.core.clock import acting_agent
-from maseval.core.event_loop import settle
 from maseval.core.exceptions import AgentError, ConfigurationError, UserError
-from maseval.core.user import User
 
 Speaker = Literal["agent", "user", "env"]
 
@@ -129,6 +123,7 @@ class Orchestrator:
         if self.done:
             self._close()
             return None
+        self.environment.refuse_agent(OUT_OF_TURN if self.to_role == "user" else None)
         if self._opens_alone:
             return Turn(self.agent, [])
         side = self.agent if self.to_role == "agent" else self.user
@@ -143,6 +138,7 @@ class Orchestrator:
         """Append the message of the side whose turn it is."""
         if self.done:
             raise ValueError("Simulation is done")
+        self.environment.refuse_agent(OUT_OF_TURN)
         if self._opens_alone:
             self._take_opening(message)
             return
@@ -291,7 +287,7 @@ class Orchestrator:
     def _take_from_user(self, message: SpokenMessage) -> None:
         self._refuse_empty(message, EmptyUserTurnError)
         self._append("user", message)
-        if is_user_stop(message):
+        if getattr(self.user, "has_ended", is_user_stop)(message):
             self._end(TerminationReason.USER_STOP)
 
     def _take_from_agent(self, message: SpokenMessage) -> None:
@@ -361,48 +357,3 @@ def check_history(history: Sequence[Tau2Message], rules: LoopRules = RULES_0_2_0
             case role:
                 kind = f"tau2.data_model.message.{role.capitalize()}Message"
                 raise ConfigurationError(f"Invalid message type: <class '{kind}'>")
-
-
-def ask_user(environment: Tau2Environment, text: str, reply: Reply) -> str:
-    """Return the user's answer to what an agent asks in the midst of its own turn, or an error.
-
-    An agent may ask through a tool. Questions and answers are part of the conversation: recorded
-    in order, counted as steps and scored.
-    """
-    trajectory = environment.trajectory
-    with environment.lock:
-        if environment.is_over:
-            return environment.is_over
-        trajectory.add(assistant_message(text, cost=0.0), acting_agent())
-        incoming: Sequence[Tau2Message] = trajectory.messages[-1:]
-        while True:
-            answer = reply(incoming)
-            if is_empty(answer):
-                raise EmptyUserTurnError(environment.release.rules.loop.describe_empty(answer))
-            trajectory.add(answer)
-            calls = tool_calls_of(answer)
-            if calls is None:
-                environment.ended_by_user = is_user_stop(answer)
-                return answer["content"] or ""
-            trajectory.add_answers([environment.respond(call) for call in calls])
-            incoming = trajectory.messages[-len(calls) :]
-
-
-@contextmanager
-def record_questions(user: User, environment: Tau2Environment) -> Iterator[Callable[[str], str]]:
-    """Record what is asked of a user through ``respond``; yield the user's own ``respond``."""
-    ask, own = partial(ask_user, environment), user.respond
-    if isinstance(user, MessageUser):
-        user.listener = ask
-    else:
-        # Its tool, whatever the framework, calls ``respond`` of this very object.
-        user.respond = lambda message: ask(  # type: ignore[method-assign]
-            message, lambda heard: user_message(settle(own(message)), cost=0.0)
-        )
-    try:
-        yield own
-    finally:
-        if isinstance(user, MessageUser):
-            user.listener = None
-        else:
-            del user.respond

@@ -2,6 +2,8 @@
 
 The reference agent and user speak one message at a time. All others exchange texts; an agent of
 a framework calls the environment's tools while it works, and they record what it did.
+
+After tau2-bench v0.2.0, src/tau2/orchestrator/orchestrator.py (MIT, Sierra Research).
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +19,9 @@ from maseval.benchmark.tau2.formats.message import (
     user_message,
 )
 from maseval.core.event_loop import settle
+from maseval.core.exceptions import AgentError
 from maseval.core.messages import MessageHistory
+from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.user import User
 
 
@@ -25,7 +29,8 @@ class Participant(Protocol):
     """A side that answers, one message at a time.
 
     If it has ``stop(last)``, it is told when the simulation is over; ``last`` is what it was to
-    answer, if it was its turn, and else None.
+    answer, if it was its turn, and else None. If a user has ``has_ended(message)``, that decides
+    after each of its messages, in the place of the stop words.
     """
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
@@ -49,6 +54,10 @@ class CanRecall(Protocol):
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take ``message`` for its own answer to ``incoming``."""
+
+
+class AnswerTooLongError(AgentError):
+    """An agent's answer is longer than anything a model may answer."""
 
 
 class TextAgent:
@@ -86,7 +95,14 @@ class TextAgent:
             self._recalled, self._past = [], ""
         query, self._past = self._past + str(incoming[-1]["content"]), ""
         answer = settle(self._run(query))
-        return assistant_message(None if answer is None else str(answer), cost=0.0)
+        text = None if answer is None else str(answer)
+        if text is not None and len(text) > MAX_ANSWER_MB * 10**6:
+            raise AnswerTooLongError(
+                f"the agent answered with {len(text):,} characters; a customer reads at most "
+                f"{MAX_ANSWER_MB} million",
+                component=self.name,
+            )
+        return assistant_message(text, cost=0.0)
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Return False: only users end such a conversation."""

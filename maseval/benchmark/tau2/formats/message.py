@@ -2,8 +2,7 @@
 
 At the end they are converted to the chat format of language models and back.
 
-After tau2-bench v0.2.0, src/tau2/data_model/message.py and src/tau2/utils/llm_utils.py (MIT, Sierra
-Research).
+After tau2-bench v0.2.0, src/tau2/data_model/message.py (MIT, Sierra Research).
 """
 
 import json
@@ -95,6 +94,7 @@ class _ToldByRole:
 
 
 Tau2Message = Annotated[SystemMessage | SpokenMessage | ToolMessage, _ToldByRole()]
+Reply = Callable[[Sequence[Tau2Message]], SpokenMessage]
 
 AnsweredCall = tuple[int, Tau2ToolCall, Tau2Message]
 ToolAnswer = tuple[str, bool]

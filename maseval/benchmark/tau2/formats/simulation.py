@@ -1,6 +1,6 @@
 """Tasks, simulations, verdicts and the ``info`` of a results file in v0.2.0's form.
 
-After tau2-bench v0.2.0, src/tau2/data_model/simulation.py and tasks.py (MIT, Sierra Research).
+After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
 from collections.abc import Mapping

@@ -3,8 +3,7 @@
 The agent takes part in the same loop, through the same adapters, and is scored by the same
 evaluator as every other agent. ``gold`` carries out a task's reference solution, ``noisy`` does so
 with the believable mistakes of a hurried agent, ``noop`` does nothing. It asks the user for an
-action of the user's own in words that the scripted user reads. In a rehearsal the script plays the
-model of an agent of the user's own.
+action of the user's own in words that the scripted user reads.
 """
 
 import json
@@ -34,10 +33,7 @@ from maseval.benchmark.tau2.formats.message import (
 )
 from maseval.benchmark.tau2.user import MessageUser
 from maseval.benchmark.tau2.world.tasks import Action, TaskSpec
-from maseval.benchmark.tau2.world.trajectory import Trajectory
-from maseval.core import messages as chat
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.task import Task
 
 
@@ -402,97 +398,3 @@ def make_user(task: Task, environment: Tau2Environment) -> ScriptedUser:
     facts = (instructions.get("known_info"), instructions.get("unknown_info"))
     opening = f"Hello, this is why I am calling: {reason}" if reason else ""
     return ScriptedUser(opening, list(filter(None, facts)), environment.user_tools())
-
-
-# Some frameworks have their agents answer by a tool, which takes the answer under this name.
-ANSWERING_TOOLS = {"final_answer": "answer"}
-
-
-def make_model(
-    player: str,
-    task: Task,
-    environment: Tau2Environment,
-    *,
-    seed: int | None = None,
-    error_rate: float = DEFAULT_ERROR_RATE,
-    model_id: str | None = None,
-) -> ScriptedModelAdapter:
-    """Return a model for one repetition of ``task`` that acts as the scripted agent would.
-
-    Asked without tools, as a planner or a critic beside the acting agent is, it gives its plan. In
-    a team, what the asking agent has no tool for is handed over, see ``_Team``. In a conversation
-    that continues a recorded one, it does what of its script is not done yet.
-    """
-    agent = make_agent(player, task, environment, seed=seed, error_rate=error_rate).agent
-    team = _Team(_turns(agent, environment.trajectory), environment.tools)
-
-    def reply(messages: list[chat.Message], tools: Tools) -> FixedReply:
-        return team.reply(messages, tools) if tools else _plan(agent.script)
-
-    name = model_id or f"{player}-{environment.domain}-{task.id}"
-    return ScriptedModelAdapter(reply, model_id=name)
-
-
-class _Team:
-    """Plays the models of all agents that share the work: each does what it has the tools for.
-
-    An agent without the tool for the next action asks a colleague: one of its tools that are not
-    the environment's, first one whose description names the action. A colleague who is asked that
-    way does what it can of what comes next, and leaves the rest, and the customer, to who asked.
-    """
-
-    def __init__(self, turns: Iterator[SpokenMessage], known: Collection[str]) -> None:
-        self._turns, self._known = turns, known
-        self._next: SpokenMessage | None = None
-        self._asked: set[str] = set()  # the colleagues, to see to the next turn
-        self._requests: list[str] = []
-
-    def reply(self, messages: list[chat.Message], tools: Tools) -> FixedReply:
-        turn = self._next = self._next or next(self._turns)
-        offered = {each["function"]["name"]: each["function"] for each in tools or ()}
-        wanted = next((call["name"] for call in tool_calls_of(turn) or ()), None)
-        told = [chat.text_of(each) for each in messages if each.get("role") == "user"]
-        is_helping = any(request in text for request in self._requests for text in told)
-        if wanted not in offered and is_helping:
-            return _say("I have done what I can.", tools)
-        others = offered.keys() - {*self._known, *ANSWERING_TOOLS, *self._asked}
-        if wanted is None or wanted in offered or not others:
-            # Where nobody is left to ask, the agent hears that there is no such tool.
-            self._next, self._asked = None, set()
-            return _reply(turn, tools)
-        chosen = min(others, key=lambda name: (wanted not in str(offered[name]), name))
-        self._asked.add(chosen)
-        request = f"Please see to this: {wanted} (request {len(self._requests) + 1})"
-        self._requests.append(request)
-        given = offered[chosen].get("parameters", {}).get("properties", {}).items()
-        texts = {name: request for name, each in given if each.get("type") == "string"}
-        return {"name": chosen, "arguments": texts}
-
-
-def _turns(agent: ScriptedAgent, trajectory: Trajectory) -> Iterator[SpokenMessage]:
-    """Yield the agent's turns, without end."""
-    for message in trajectory.messages[: trajectory.retold]:
-        if message["role"] == "assistant":
-            agent.recall((), message)
-    while True:
-        yield agent.reply(())
-
-
-def _plan(script: Script) -> str:
-    steps = [f"{number}. {action.name}" for number, action in enumerate(script.actions, 1)]
-    return "\n".join(["The plan:", *steps, "Then tell the customer what was done."])
-
-
-def _reply(turn: Tau2Message, tools: Tools) -> FixedReply:
-    calls = tool_calls_of(turn)
-    if calls:
-        return [chat.tool_call(call["name"], call["arguments"], id=call["id"]) for call in calls]
-    return _say(str(turn["content"]), tools)
-
-
-def _say(text: str, tools: Tools) -> FixedReply:
-    offered = [tool["function"]["name"] for tool in tools or ()]
-    for name, argument in ANSWERING_TOOLS.items():
-        if name in offered:
-            return {"name": name, "arguments": {argument: text}}
-    return text

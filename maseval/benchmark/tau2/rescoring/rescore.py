@@ -8,7 +8,6 @@ the others, and comes with the range that these leave open.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -28,9 +27,8 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     marks_of,
     rescore_simulation,
 )
-from maseval.benchmark.tau2.scoring.judge import RememberingJudge
+from maseval.core.judge import Judge
 from maseval.core.outcome import Outcome, Score, Simulation, is_successful
-from maseval.core.recorded import whole_number
 from maseval.core.scoring_options import ScoringOptions
 from maseval.stats.summary import MISSING, GroupSummary, summarise, with_gaps
 
@@ -46,7 +44,7 @@ class RescoredRecord:
         options: ScoringOptions | None = None,
         *,
         whole_split: bool = False,
-        judge: RememberingJudge | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self.record = record
         self.options = options or ScoringOptions()
@@ -58,22 +56,23 @@ class RescoredRecord:
 
     def judge(self, item: RecordItem) -> tuple[RescoredSimulation, RewardInfo | None]:
         """Judge the next simulation, and add what is kept of it; return that and its verdict."""
-        found, verdict = self.assess(item)
-        slot = found.slot._replace(trial=self._trial(item, found.slot.task_id))
-        placed = found if slot == found.slot else replace(found, slot=slot)
-        self.simulations.append(placed)
-        return placed, verdict
+        trial = self._trial(item, str(item.simulation.get("task_id")))
+        found, verdict = self.assess(item, trial)
+        self.simulations.append(found)
+        return found, verdict
 
     def assess(
-        self, item: RecordItem, *, alone: bool = False
+        self, item: RecordItem, trial: int, *, alone: bool = False
     ) -> tuple[RescoredSimulation, RewardInfo | None]:
         """Judge one simulation by itself; one that stays ``alone`` is compared with no other."""
         known = self.known_tasks(item.domain, item.version)
         named = str(item.simulation.get("task_id"))
-        task = self.embedded_task(named)
+        task, slot = self.embedded_task(named), Simulation(item.domain.name, named, trial)
+        if self.model is not None:
+            self.model.key = slot._asdict()
         new = rescore_simulation(item, task, self.model)
         found = RescoredSimulation(
-            Simulation(item.domain.name, named, whole_number(item.simulation.get("trial")) or 0),
+            slot,
             item.simulation.get("termination_reason"),
             marks={} if alone else dict(marks_of(item.simulation)),
             checked_task=None if alone else known.checked_task(named, item.recorded),
@@ -264,7 +263,7 @@ def rescore_record(
     record: SimulationRecord,
     options: ScoringOptions | None = None,
     *,
-    judge: RememberingJudge | None = None,
+    judge: Judge | None = None,
     on_progress: Callable[[int], object] | None = None,
 ) -> RescoredRecord:
     """Judge every simulation of a record; ``on_progress`` gets how many are done.

@@ -14,10 +14,10 @@ from maseval.benchmark.tau2.rescoring.record import MALFORMED, PrintedVerdict, R
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
-from maseval.core.model import ModelAdapter
+from maseval.core.judge import Judge
 from maseval.core.outcome import Simulation, is_successful, total_cost
 from maseval.core.recorded import entries, mapping, number, whole_number
-from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, TaskExecutionStatus
+from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, UNEVALUATED
 
 
 def marks_of(simulation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -131,7 +131,7 @@ class RescoredSimulation:
         return (
             self.shown is not None
             and self.shown.kind == "error"
-            and self.shown.status != TaskExecutionStatus.EVALUATION_FAILED.value
+            and self.shown.status not in UNEVALUATED
             and self.stopped
         )
 
@@ -187,7 +187,7 @@ class NewVerdict:
 
 
 def rescore_simulation(
-    item: RecordItem, task: Mapping[str, Any] | None, nl_model: ModelAdapter | None
+    item: RecordItem, task: Mapping[str, Any] | None, nl_model: Judge | None
 ) -> NewVerdict:
     """Score a simulation by a task, or without one by the benchmark's of the name it has."""
     if item.problem is not None:

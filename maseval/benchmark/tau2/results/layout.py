@@ -7,6 +7,8 @@ long: a file of some megabytes can unpack to any size.
 Keys that v0.2.0 gives a default may be missing, and keys that it does not know are kept: later
 versions add some. Nothing else is forgiven: it is a named error. The folder is v1.0.x's, after
 tau2-bench v1.0.1, src/tau2/data_model/simulation.py (MIT, Sierra Research).
+
+After tau2-bench v1.0.1, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
 import gzip

@@ -6,6 +6,8 @@ Three forms are recognised by their content, packed with gzip or not:
   ``simulations``, in any order;
 * a folder of v1.0.x: the same object in ``results.json``, each simulation in a file of its own;
 * one object a line that holds a ``simulation``, and may hold its ``domain`` and verdict.
+
+After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
 import logging

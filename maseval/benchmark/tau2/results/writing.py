@@ -1,6 +1,8 @@
 """The simulation inside a report of ours, and results files of such simulations.
 
 Both have the form of the release that they were run by, which can load, show and re-score them.
+
+After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
 import logging

@@ -1,11 +1,10 @@
 """Talk: a recorded conversation as rules read it.
 
-Who said what when, what the tools answered, what was known before a message, and which reply
-answers which text. Texts are normalised once, before anything is read (``plain_text``).
+Who said what when, what the tools answered, what was known before a message, and which text of the
+agent the user answered last. What a text means is not read here.
 """
 
-import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,64 +19,18 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
 )
 from maseval.benchmark.tau2.review.plain_text import normalise
-from maseval.benchmark.tau2.review.replies import wishes_for_a_human
-from maseval.benchmark.tau2.review.words import asks, divide, expects_a_yes, sentences
-
-# The most frequent words of English that are rare in other languages written in Latin letters.
-_ENGLISH_WORDS = (
-    "the to you i is it my and of for that would like your have please can with this not on do"
-    " be yes are thank thanks me we was what want which need will at from there any order flight"
-    " no ok y k go hi hey pls cancel book change refund return exchange card bag bags user id"
-    " email reservation item items bye thx done all now here in back good everything but has by"
-    " if both then still off when how one just economy business booked insurance help phone data"
-    " line bill wanna gotta gimme ask"
-)
-_ENGLISH = frozenset(_ENGLISH_WORDS.split())
-_MARKS = '.,;:!?()[]*"#-'
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
-_JOINT = "\n\0\n"
-_BARE_AMOUNT = re.compile(
-    r"(?:(?:that|it)(?:'s| is|'d be| would be| comes to) |you(?:'d| would) get )?\$(\d+(?:\.\d+)?)"
-)
-_ASKS_AMOUNT = re.compile(r"\b(?:how much|what)\b[^?]{0,300}\?")
-_LEAST_WORDS = 12
-_MOST_READ = 800
-_LEAST_SHARE = 0.15
 
 
 class Utterance:
-    """A text of one side and the index of its message, with what rules read in it, found once.
-
-    Rules read it in lower case, in which most patterns are three times as fast.
-    """
+    """A text of one side and the index of its message."""
 
     def __init__(self, message_index: int, text: str) -> None:
-        self.message_index, self.text, self.lower = message_index, text, text.lower()
+        self.message_index, self.text = message_index, text
 
     @cached_property
-    def sentences(self) -> tuple[str, ...]:
-        """Its sentences and lines, in lower case."""
-        return sentences(self.lower)
-
-    @cached_property
-    def asks(self) -> bool:
-        """True if it asks for a confirmation."""
-        return asks(self.lower)
-
-    @cached_property
-    def expects_a_yes(self) -> bool:
-        """True if one of its sentences asks for a yes or no, and leaves no other choice."""
-        return self.asks and any(map(expects_a_yes, self.sentences[::-1]))
-
-    @cached_property
-    def wish(self) -> bool | None:
-        """True if it asks for a human, False if it wants none."""
-        return wishes_for_a_human(self.lower)
-
-    def quote(self, part: str) -> str:
-        """Return a part of it that was found in lower case as it was written."""
-        at = self.lower.find(part)
-        return self.text[at : at + len(part)] if at >= 0 else part
+    def lower(self) -> str:
+        """The text in lower case."""
+        return self.text.lower()
 
 
 class CallMade(NamedTuple):
@@ -102,57 +55,12 @@ class Talk:
     @cached_property
     def user(self) -> list[Utterance]:
         """The user's texts, in order."""
-        return self._said["user"]
+        return list(_texts_of(self.messages, "user"))
 
     @cached_property
     def agent(self) -> list[Utterance]:
         """The agent's texts, in order, also those beside a call."""
-        return self._said["assistant"]
-
-    @cached_property
-    def agent_words(self) -> str:
-        """All that the agent says, in lower case: whether a word occurs at all is seen at once."""
-        return "\n".join(each.lower for each in self.agent)
-
-    def agent_sentences(self, *marks: str) -> Iterator[tuple[Utterance, str]]:
-        """Yield the sentences of the agent that have one of some texts, in lower case."""
-        text, found = self._agent_lines, {}
-        for mark in marks:
-            at = text.find(mark)
-            while at >= 0:
-                end = text.find("\n", at)
-                found[text.rfind("\n", 0, at) + 1] = end
-                at = text.find(mark, end)
-        for start, end in sorted(found.items()):
-            said = self.agent[bisect_right(self._agent_starts, start) - 1]
-            yield said, text[start:end].strip()
-
-    @cached_property
-    def _agent_lines(self) -> str:
-        """The agent's words with each sentence on a line of its own, at the same places."""
-        return f"{divide(self.agent_words)}\n"
-
-    @cached_property
-    def _agent_starts(self) -> list[int]:
-        """The places in the agent's words where its texts begin."""
-        return [0, *accumulate(len(each.lower) + 1 for each in self.agent)]
-
-    @cached_property
-    def _said(self) -> dict[str, list[Utterance]]:
-        """The texts of both sides, which are normalised as one, in a third of the time."""
-        both = ("user", "assistant")
-        spoken = [
-            (at, each["role"], text)
-            for at, each in enumerate(self.messages)
-            if each["role"] in both and (text := spoken_text(each))
-        ]
-        plain = normalise(_JOINT.join(text for _, _, text in spoken)).split(_JOINT.strip())
-        if len(plain) != len(spoken):  # one of them has the sign that joins them
-            plain = [normalise(text) for _, _, text in spoken]
-        found: dict[str, list[Utterance]] = {role: [] for role in both}
-        for (at, role, _), text in zip(spoken, plain, strict=True):
-            found[role].append(Utterance(at, text.strip()))
-        return found
+        return list(_texts_of(self.messages, "assistant"))
 
     @cached_property
     def calls(self) -> list[CallMade]:
@@ -162,16 +70,6 @@ class Talk:
     def user_before(self, at: int) -> list[Utterance]:
         """Return what the user said before a message."""
         return self.user[: bisect_left(self._places[0], at)]
-
-    def amount_answered(self, said: Utterance) -> float | None:
-        """Return the amount with which a text of the agent answers "how much is that?"."""
-        found = _BARE_AMOUNT.match(said.lower)
-        asked = self.user_before(said.message_index)[-1:] if found else ()
-        return (
-            float(found[1])
-            if found and any(_ASKS_AMOUNT.search(each.lower) for each in asked)
-            else None
-        )
 
     def agent_before(self, at: int) -> list[Utterance]:
         """Return what the agent said before a message."""
@@ -208,27 +106,11 @@ class Talk:
         ends = [0, *accumulate(len(text) + 1 for _, text in told)]
         return "".join(f"{text}\n" for _, text in told), [at for at, _ in told], ends
 
-    @cached_property
-    def is_english(self) -> bool:
-        """True if the words of each side are English, or too few to tell.
 
-        The agent may list records, which have few words of any language.
-        """
-        return _is_english(self.user, _LEAST_SHARE) and _is_english(self.agent, _LEAST_SHARE / 5)
-
-
-def _is_english(side: Sequence[Utterance], least: float) -> bool:
-    text = " ".join(each.lower for each in side)[:_MOST_READ]
-    foreign = () if text.isascii() else filter(str.isalpha, _NOT_ASCII.findall(text))
-    if len(tuple(foreign)) > len(text) / 3:  # another script
-        return False
-    words = text.split()
-    if sum(map(_ENGLISH.__contains__, words)) >= least * len(words):
-        return True
-    # Names of people and records are of no language.
-    bare = " ".join(each for each in words if "@" not in each and "_" not in each)
-    found = [w for each in bare.replace("'", " ").split() if (w := each.strip(_MARKS)).isalpha()]
-    return len(found) < _LEAST_WORDS or sum(map(_ENGLISH.__contains__, found)) >= least * len(found)
+def _texts_of(messages: Sequence[Tau2Message], role: str) -> Iterator[Utterance]:
+    for at, message in enumerate(messages):
+        if message["role"] == role and (text := spoken_text(message)):
+            yield Utterance(at, normalise(text))
 
 
 def _answered_calls(messages: Sequence[Tau2Message]) -> Iterator[CallMade]:
@@ -318,26 +200,13 @@ class CallMoment:
         return "\n".join(each.lower for each in self.user_texts)
 
     @property
-    def wishes_for_a_human(self) -> bool | None:
-        """The user's last word on being transferred."""
-        wishes = (each.wish for each in reversed(self.user_texts))
-        return next((each for each in wishes if each is not None), None)
-
-    @cached_property
-    def question_and_reply(self) -> tuple[Utterance | None, Utterance | None]:
-        """The agent's text that the user's last one before this call answers, and that one."""
+    def answered_texts(self) -> list[Utterance]:
+        """The agent's texts that the user answered; a greeting before its first words is none."""
         replies = self.user_texts
         if not replies:
-            return None, None
-        questions = self.talk.agent_before(replies[-1].message_index)
-        return (questions[-1] if questions else None), replies[-1]
-
-    def exchanges(self) -> Iterator[tuple[Utterance, Utterance]]:
-        """Yield the agent's texts before this call with the user's replies, the last ones first."""
-        for reply in reversed(self.user_texts):
-            questions = self.talk.agent_before(reply.message_index)
-            if questions:
-                yield questions[-1], reply
+            return []
+        first, last = replies[0].message_index, replies[-1].message_index
+        return [said for said in self.talk.agent_before(last) if said.message_index > first]
 
 
 Seen = TypeVar("Seen", bound=CallMoment)

@@ -1,6 +1,8 @@
 """Cases to score: a recorded conversation with the task and the world in which it took place.
 
 Whoever scores, explains or labels a simulation comes in by ``open_case``.
+
+After tau2-bench v0.2.0, src/tau2/evaluator/ (MIT, Sierra Research).
 """
 
 import json

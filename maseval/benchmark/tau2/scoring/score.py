@@ -24,17 +24,20 @@ from maseval.benchmark.tau2.formats.simulation import (
     CommunicateCheck,
     DBCheck,
     EnvAssertionCheck,
+    NLCheck,
     ReplayProblem,
     RewardInfo,
 )
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, release_of_task
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError, judge
+from maseval.benchmark.tau2.scoring.rule import DOMAIN, RULE, VERSION, decide_by_rule
 from maseval.benchmark.tau2.versions import RuleSet
 from maseval.benchmark.tau2.wording import AnyTexts, wording_of
 from maseval.benchmark.tau2.world.setting import gold_state, look_at_end
 from maseval.benchmark.tau2.world.tasks import Criteria, RewardType
 from maseval.benchmark.tau2.world.world import ReplayError, StateMatch, World
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.judge import Judge
 from maseval.core.model import ModelAdapter
 from maseval.data.folder import AnyPath
 
@@ -137,9 +140,17 @@ def _check_info(info: str, said: Sequence[tuple[str, str]]) -> CommunicateCheck:
 
 
 def check_nl_assertions(
-    case: Case, criteria: Criteria, model: ModelAdapter | None, *, strict: bool = False
+    case: Case,
+    criteria: Criteria,
+    model: ModelAdapter | Judge | None,
+    environment: CheckOutcome | None = None,
+    *,
+    strict: bool = False,
 ) -> CheckOutcome:
-    """Does a judge find that the conversation is as the task's author wanted it?"""
+    """Does a judge find that the conversation is as the task's author wanted it?
+
+    The ``environment`` is that check's outcome, for a judge that goes by the end state.
+    """
     if not criteria.nl_assertions:
         return CheckOutcome(
             {RewardType.NL_ASSERTION: 1.0},
@@ -151,11 +162,33 @@ def check_nl_assertions(
             f"the task has {len(criteria.nl_assertions)} natural-language assertions and there is "
             "no model to judge them; give one as nl_model"
         )
-    checks = judge(
-        model, case.messages, criteria.nl_assertions, strict=strict, wording=case.wording
-    )
+    if isinstance(model, Judge) and model.model == RULE:
+        checks = _check_by_rule(case, criteria, environment or check_environment(case, criteria))
+    else:
+        checks = judge(
+            model, case.messages, criteria.nl_assertions, strict=strict, wording=case.wording
+        )
     reward = float(all(check["met"] for check in checks))
     return CheckOutcome({RewardType.NL_ASSERTION: reward}, {"nl_assertions": checks})
+
+
+def _check_by_rule(case: Case, criteria: Criteria, environment: CheckOutcome) -> list[NLCheck]:
+    assert criteria.nl_assertions
+    known = (case.setting.domain.name, case.rules.version) == (DOMAIN, VERSION)
+    said = [
+        text
+        for message in case.messages
+        if message["role"] == "assistant" and (text := spoken_text(message))
+    ]
+    ended = None if environment.match is None else all(environment.match)
+    info = criteria.communicate_info or ()
+    checks = decide_by_rule(criteria.nl_assertions, info, said, ended) if known else None
+    if checks is None:
+        raise NoJudgeError(
+            f"the judge {RULE!r} cannot decide these assertions: it is made for the {DOMAIN} tasks "
+            f"of {VERSION}; name a model with --judge-model"
+        )
+    return checks
 
 
 VERDICT = ("reward", "reward_breakdown", "db_check")
@@ -198,7 +231,7 @@ def score_simulation(
     task: AnyTask | None = None,
     evaluation_type: str = "all",
     solo: bool = False,
-    nl_model: ModelAdapter | None = None,
+    nl_model: ModelAdapter | Judge | None = None,
     strict: bool = False,
     data_dir: AnyPath | None = None,
     version: AnyVersion = None,
@@ -250,7 +283,7 @@ def score(
     case: Case,
     kind: EvaluationType = EvaluationType.ALL,
     *,
-    nl_model: ModelAdapter | None = None,
+    nl_model: ModelAdapter | Judge | None = None,
     strict: bool = False,
 ) -> Verdict:
     """Return the verdict on a conversation; no check is run on one that neither side ended."""
@@ -272,7 +305,7 @@ def score(
         if strict:
             raise ValueError(str(error)) from error
         raise
-    if (words := describe_overrides(case.messages)) is not None:
+    if (words := describe_overrides(case.recording.messages)) is not None:
         info = verdict.reward_info["info"] or {}
         verdict.reward_info["info"] = {**info, "overrides": words}
     return verdict
@@ -282,7 +315,7 @@ def _verdict(
     case: Case,
     criteria: Criteria,
     kind: EvaluationType,
-    nl_model: ModelAdapter | None,
+    nl_model: ModelAdapter | Judge | None,
     strict: bool,
 ) -> Verdict:
     match kind:
@@ -304,7 +337,9 @@ def _verdict(
     }
     try:
         if _needs_judge(kind, case, criteria, nl_model):
-            checks["nl"] = check_nl_assertions(case, criteria, nl_model, strict=strict)
+            checks["nl"] = check_nl_assertions(
+                case, criteria, nl_model, checks["env"], strict=strict
+            )
     except (NoJudgeError, JudgeReplyError) as error:
         error.so_far, error.match = _combine(checks, criteria)
         raise
@@ -312,7 +347,7 @@ def _verdict(
 
 
 def _needs_judge(
-    kind: EvaluationType, case: Case, criteria: Criteria, nl_model: ModelAdapter | None
+    kind: EvaluationType, case: Case, criteria: Criteria, nl_model: ModelAdapter | Judge | None
 ) -> bool:
     if kind.startswith(EvaluationType.ALL_WITH_NL_ASSERTIONS):
         return True

@@ -8,7 +8,7 @@ tool, the sections of parameters describe these, and the other sections do not r
 Discoverable tools of banking_knowledge follow rules of their own: their docstrings are shown as
 tool results, and their parameters come from the docstring, not from the signature.
 
-Source: tau2-bench v0.2.0 and v1.0.1, ``src/tau2/`` (MIT).
+After tau2-bench v0.2.0 to v1.0.1, src/tau2/ (MIT, Sierra Research).
 """
 
 import ast

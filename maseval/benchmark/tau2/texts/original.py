@@ -13,6 +13,8 @@ scenarios are the original's data.
 
 Requests are equal at the point where the original hands over to LiteLLM.
 After tau2-bench v0.2.0 and v1.0.1, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
+
+After tau2-bench v0.2.0, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
 """
 
 import json
@@ -44,6 +46,7 @@ from maseval.core.seeding import SeedGenerator
 TEMPLATES = (
     *("agent_instruction", "oracle_instruction", "solo_instruction", "short_conversations"),
     *("judge_system", "judge_user", "user_guidelines", "user_guidelines_tools"),
+    *("policy_question", "cause_question"),
 )
 
 

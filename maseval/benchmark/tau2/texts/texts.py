@@ -3,6 +3,8 @@
 A text is a ``str``. Where the original fills values in, it is ``TextParts``: the texts and, between
 them, the expressions whose values belong there. Nothing else is checked of texts: their hash is
 known in advance.
+
+After tau2-bench v0.2.0 to v1.0.1, src/tau2/ (MIT, Sierra Research).
 """
 
 import hashlib

@@ -2,6 +2,8 @@
 
 Evaluation, traces, export and viewing all read this list. Who writes it does not matter: the
 reference agent, or an agent of any framework that calls the environment's tools.
+
+After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
 import copy

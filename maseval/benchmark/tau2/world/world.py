@@ -37,7 +37,7 @@ from maseval.benchmark.tau2.versions import RULES_0_2_0, ReplayRules
 from maseval.benchmark.tau2.world.state.copying import Memo
 from maseval.benchmark.tau2.world.state.hashing import DBState
 from maseval.benchmark.tau2.world.state.records import Record, record_text
-from maseval.core.exceptions import MASEvalError
+from maseval.core.exceptions import MASEvalError, is_machine_failure
 
 
 class ReplayError(MASEvalError, ValueError):
@@ -221,6 +221,8 @@ def answer_call(tools: Mapping[str, Callable[..., object]], call: Tau2ToolCall) 
             raise LookupError(f"Tool '{call['name']}' not found.")
         content = to_json_str(tools[call["name"]](**call["arguments"]))
     except Exception as error:  # a tool called by a model: its error is an answer
+        if is_machine_failure(error):
+            raise
         content = f"Error: {error}"
     return {"role": "tool", "id": call["id"], "content": content, "requestor": call["requestor"]}
 
@@ -246,6 +248,8 @@ def text_or_error(run: Callable[[Tau2ToolCall], Any], call: Tau2ToolCall) -> Too
         result = run(call)
         return result if type(result) is str else to_json_str(result), False
     except Exception as exception:  # a tool called by a model: its error is an answer
+        if is_machine_failure(exception):
+            raise
         return f"Error: {exception}", True
 
 

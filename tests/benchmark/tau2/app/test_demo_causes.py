@@ -26,12 +26,13 @@ def causes(found):
 
 def test_no_cause_contradicts_the_sound_verdict_or_the_policy_on_the_same_page(found):
     seen = list(causes(found))
-    for simulation, cause, findings in seen:
+    decided = [each for each in seen if each[1].grade == "proven"]
+    for simulation, cause, findings in decided:
         if any(each.kind == SOUND_PASS for each in findings):
             assert cause.who == "task", simulation
         if any(each.source == "policy" and each.counts for each in findings):
             assert "agent" in (cause.who, cause.also), simulation
-    assert any(each.kind == SOUND_PASS for _, _, findings in seen for each in findings)
+    assert any(each.kind == SOUND_PASS for _, _, findings in decided for each in findings)
 
 
 def test_a_payment_method_that_the_tool_refused_is_not_a_choice_left_open(found):
@@ -41,14 +42,8 @@ def test_a_payment_method_that_the_tool_refused_is_not_a_choice_left_open(found)
     assert not any("choice left open" in name for name in names)
 
 
-def test_the_scripted_agent_is_blamed_for_what_it_leaves_out_by_default(found):
-    whole = [cause for _, cause, _ in causes(found)]
-    default = [each for each in whole if each.kind.endswith("by default")]
+def test_where_no_fact_decides_nobody_is_blamed(found):
+    open_ones = [cause for _, cause, _ in causes(found) if cause.grade == "undecided"]
 
-    assert {each.who for each in default} == {"agent"}
-    assert all(each.grade == "undecided" for each in default)
-    assert {"airline/2", "airline/27", "airline/38"} >= {
-        f"{simulation.domain}/{simulation.task_id}"
-        for simulation, cause, _ in causes(found)
-        if cause.kind == "right by chance"
-    }
+    assert {each.name for each in open_ones} == {"unclear: not decided by records"}
+    assert all(each.text and each.evidence for each in open_ones if "limit" not in each.text)

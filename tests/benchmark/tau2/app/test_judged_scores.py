@@ -4,11 +4,14 @@ import json
 
 import pytest
 
-from maseval import ScriptedModelAdapter
+from maseval import ScriptedModelAdapter, frames
+from maseval.app.results.recording import judging_in_words
+from maseval.benchmark.tau2.certify import CertificateError
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.commands import compare, show, tau2
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.model import register_model
 from maseval.core.provider_errors import AuthenticationError, OverloadedError
 from maseval.core.scoring_options import ScoringOptions
@@ -145,8 +148,8 @@ def test_nothing_is_asked_twice(theirs, judge):
 
     assert second.passes == first.passes
     (use,) = second.to_dict()["judges"]
-    assert use == {"model": model, "asked": 0, "remembered": 6}
-    assert theirs.with_name("theirs-judged.jsonl").is_file()
+    assert use == {"model": model, "asked": 0, "known": 6}
+    assert theirs.with_name("theirs-judgements.jsonl").is_file()
 
 
 def test_another_judge_or_another_conversation_is_asked_anew(theirs, judge):
@@ -158,12 +161,12 @@ def test_another_judge_or_another_conversation_is_asked_anew(theirs, judge):
     theirs.write_text(json.dumps(document))
     again = judged_by(theirs, judge(judgement(True, True)))
 
-    assert (other.found.model.asked, other.found.model.remembered) == (6, 0)
-    assert (again.found.model.asked, again.found.model.remembered) == (1, 5)
+    assert (other.found.model.asked, other.found.model.known) == (6, 0)
+    assert (again.found.model.asked, again.found.model.known) == (1, 5)
 
 
-def test_a_reply_that_cannot_be_read_decides_nothing_and_is_not_kept(theirs, passed, judge):
-    found = judged_by(theirs, judge(*["I cannot say."] * 6))
+def test_a_reply_that_cannot_be_read_decides_nothing_and_is_asked_for_anew(theirs, passed, judge):
+    found = judged_by(theirs, judge(*["I cannot say."] * 12))
 
     assert found.open == passed[1]
     assert "not recomputed" in {each.kind for each in found.findings}
@@ -171,7 +174,7 @@ def test_a_reply_that_cannot_be_read_decides_nothing_and_is_not_kept(theirs, pas
 
 
 def test_where_nothing_can_be_kept_no_judge_is_asked(theirs, judge):
-    theirs.with_name("theirs-judged.jsonl").mkdir()  # stands where the file should be
+    theirs.with_name("theirs-judgements.jsonl").mkdir()  # stands where the file should be
 
     with pytest.raises(ConfigurationError, match="copy the files to a folder"):
         judged_by(theirs, judge())  # which would otherwise say that it has no reply left
@@ -288,3 +291,98 @@ def test_a_judge_that_is_down_costs_no_verdict_that_it_cannot_change(court, tmp_
     run = tau2.run(**failing, judge_model="court/c", output=tmp_path / "r")
 
     assert run.complete and run.summary.overall.passed == 0
+
+
+def test_the_rule_decides_without_a_model_and_its_number_is_named_apart(
+    tau2_data_of_1_0_1, tmp_path
+):
+    ids = {**RETAIL, "task_id": ["0", "16", "105"]}
+
+    run = tau2.run(**ids, judge_model="rule", output=tmp_path / "r")
+
+    outcomes = {line.task_id: line.kind for line in show(run.folder).lines}
+    assert outcomes == {"0": "pass", "16": "pass", "105": "pass"} and run.complete
+    named = "judge: rule, not the official number"
+    assert run.summary.to_dict()["judged_by"] == named
+    assert all(row["name"].endswith(named) for row in run.summary.for_report()["rows"])
+    (scored,) = tau2.score([run.folder])
+    assert (scored.passes, scored.agreeing) == (3, 3)
+    assert "44 of 44" in scored.judge_words[0]
+    with pytest.raises(ConfigurationError, match="those of a rule"):
+        tau2.export(run.folder, tmp_path / "theirs.json")
+    with pytest.raises(CertificateError, match="those of a rule"):
+        tau2.certify(run.folder, partial=True)
+
+
+def test_the_rule_decides_nothing_elsewhere(theirs, passed):
+    found = judged_by(theirs, "rule")
+
+    assert found.open == passed[1]
+
+
+def test_another_judge_than_the_original_s_is_part_of_the_number_s_name(
+    tau2_data_of_1_0_1, tmp_path, judge
+):
+    criteria = load_raw_task("retail", "16", version="1.0.1")["evaluation_criteria"]
+    model = judge(judgement(*[True] * len(criteria["nl_assertions"])))
+
+    run = tau2.run(**RETAIL, judge_model=model, output=tmp_path / "r")
+    other = tau2.run(**{**RETAIL, "task_id": ["0"]}, judge_model=model, output=tmp_path / "o")
+
+    assert run.summary.judged_by == f"judge: {model}, in the original gpt-4.1-2025-04-14"
+    assert other.summary.judged_by is None  # nothing there depends on it
+
+
+def test_agent_user_and_judge_cost_apart(court, tmp_path):
+    def priced(name, **options):
+        usage = {"input_tokens": 10, "output_tokens": 1, "total_tokens": 11, "cost": 0.25}
+        return ScriptedModelAdapter(["unreadable", court[0]], model_id=name, usage=usage)
+
+    criteria = load_raw_task("retail", "16", version="1.0.1")["evaluation_criteria"]
+    court[:] = [judgement(*[True] * len(criteria["nl_assertions"]))]
+    register_model("court", priced)
+
+    run = tau2.run(**RETAIL, judge_model="court/dear", output=tmp_path / "r")
+
+    (line,) = show(run.folder).lines
+    assert (line.cost, line.judge_cost, line.user_cost) == (0.5, 0.5, 0.0)
+    (row,) = frames.simulations(run.folder)
+    assert (row["judge_cost"], row["agent_cost"]) == (0.5, 0.0)
+    (first, second) = JudgeRecord(record_path(run.folder)).lines()
+    assert (first.answer, first.usage["cost"], second.usage["cost"]) == (None, 0.25, 0.25)
+    assert first.key == {"domain": "retail", "task_id": "16", "trial": 0}
+    words = judging_in_words(RunFolder.read(run.folder))
+    assert words == "Judged by dear: 1 judgement, 22 tokens, $0.50"
+
+
+def test_an_undecided_judge_leaves_no_verdict_and_is_asked_again_alone(court, tmp_path):
+    def run():
+        return tau2.run(**RETAIL, judge_model="court/shy", output=tmp_path / "r")
+
+    court[:] = ["I would rather not say."] * 2
+    shy = run()
+    (before,) = RunFolder.read(shy.folder).reports()
+    criteria = load_raw_task("retail", "16", version="1.0.1")["evaluation_criteria"]
+    court[:] = [judgement(*[True] * len(criteria["nl_assertions"]))]
+    resumed = run()
+    (after,) = RunFolder.read(shy.folder).reports()
+
+    assert shy.summary.overall.missing == {"judge_undecided": 1} and shy.resumable == 1
+    assert before["status"] == "judge_undecided" and before["eval"] is None
+    assert resumed.complete and after["traces"] == before["traces"]
+    assert len(JudgeRecord(record_path(shy.folder)).lines()) == 3
+
+
+def test_what_is_judged_in_other_processes_is_kept_in_the_run_s_folder(
+    tau2_data_of_1_0_1, tmp_path, judge
+):
+    criteria = load_raw_task("retail", "16", version="1.0.1")["evaluation_criteria"]
+    model = judge(judgement(*[True] * len(criteria["nl_assertions"])))
+    options = {**RETAIL, "trials": 3, "engine": "processes", "processes": 2, "concurrency": 2}
+
+    run = tau2.run(**options, judge_model=model, output=tmp_path / "r")
+
+    assert run.summary.overall.passed == 3
+    ends = list(JudgeRecord(record_path(run.folder)).judgements())
+    assert sorted(end.key["trial"] for end in ends) == [0, 1, 2]
+    assert all(end.answer["checks"] for end in ends)

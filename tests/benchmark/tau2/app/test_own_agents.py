@@ -82,6 +82,31 @@ def test_a_function_from_query_to_answer_is_an_agent(agent, tmp_path):
     assert any(str(text).startswith("You said: Hello") for text in said)
 
 
+def test_a_full_disk_in_an_agent_is_nobodys_failure_and_resuming_runs_it_again(tmp_path):
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("this system has no /dev/full")
+    places = [full]
+
+    def forgetful(brief):
+        def answer(query):
+            with places[-1].open("a") as file:
+                file.write(query)
+            return "Noted."
+
+        return answer
+
+    given = dict(agent=forgetful, user="scripted", max_steps=20, output=tmp_path / "r")
+    first = tau2.run(**FEW, **given)
+
+    assert set(RunFolder.read(first.folder).recorded.values()) == {"machine_error"}
+    assert first.summary.overall.verdicts == 0 and not first.complete
+    assert "No space left" in str(first.errors[0].error)
+    places.append(tmp_path / "notes")
+    again = tau2.run(**FEW, **given)
+    assert again.complete and again.summary.overall.verdicts == 2
+
+
 @pytest.mark.parametrize("answer", [42, {"content": "Hi"}, iter(["Hi"])])
 def test_what_is_no_text_is_no_answer(answer):
     with pytest.raises(HookResultError, match="not with a text"):

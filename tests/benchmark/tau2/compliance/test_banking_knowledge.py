@@ -19,7 +19,6 @@ from tests.benchmark.tau2.compliance.gold_banking_knowledge import (
     inner,
 )
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, compliance_of
-from tests.benchmark.tau2.compliance.test_inventory import COPIED, inventory, words
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_texts")]
 RULES = {rule.id: rule for rule in DOMAINS[DOMAIN].rules}
@@ -114,12 +113,3 @@ def test_no_arguments_make_a_rule_raise(tasks: list[dict[str, Any]]) -> None:
         assert (found.unreadable, found.failed_rules) == (None, ()), tool
         broken |= names(found)
     assert len(broken) > 3
-
-
-def test_no_statement_is_copied_from_policy_or_documents(banking_data: Path) -> None:
-    files = [*banking_data.glob("documents/*.json"), *banking_data.glob("prompts/**/*.md")]
-    text = f" {' '.join(words(' '.join(each.read_text('utf-8') for each in files)))} "
-    for entry in inventory("banking_knowledge"):
-        said = words(entry["statement"])
-        runs = (said[at : at + COPIED] for at in range(len(said) - COPIED + 1))
-        assert not [run for run in runs if f" {' '.join(run)} " in text], entry

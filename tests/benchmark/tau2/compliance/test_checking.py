@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from maseval.benchmark.tau2.review.plain_text import is_said, normalise
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
 from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, TRIED
 from maseval.benchmark.tau2.review.policy.confirming import (
@@ -13,6 +14,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
 )
 from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell, Kind, rule, talk_rule
 from maseval.benchmark.tau2.review.talk import Talk
+from maseval.benchmark.tau2.review.words import has_date
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.todo_list import CREATE, task, todo_list
 
@@ -132,15 +134,27 @@ def test_the_reference_solution_is_asked_about_state_alone(tmp_path):
     assert [each.rule for each in found.breaches] == ["todo.state"]
 
 
-def test_a_conversation_in_another_language_cannot_be_told(check):
-    rules = [explicit_yes("todo", PLACE, ["create_task"]), state_rule(lambda moment: [])]
-    german = (
-        "Guten Tag, ich möchte gern eine neue Aufgabe anlegen lassen, und zwar für morgen früh, "
-        "damit ich sie nicht vergesse und rechtzeitig erledigen kann."
-    )
-    found = check(rules, say("user", german), *make("one"))
-    assert [each.text for each in found.undecided] == ["the conversation is not in English"]
-    assert found.without_breaches_found is None and found.breaches == ()
+ASKED = say("assistant", "Soll ich die Aufgabe anlegen?")
+
+
+@pytest.mark.parametrize(
+    ("messages", "found"),
+    [
+        ([say("user", "Hallo"), ASKED, say("user", "Ja"), *make("one")], []),
+        ([ASKED, say("user", "Eine Aufgabe"), *make("one")], ["the user was not asked"]),
+        (
+            [say("user", "Hallo"), ASKED, say("user", "Ja"), *make("one"), *make("one", 1)],
+            ["the same was already done"],
+        ),
+    ],
+)
+def test_in_any_language_the_user_answers_before_a_call_and_again_before_the_next(
+    check, messages, found
+):
+    breaches = check([explicit_yes("todo", PLACE, ["create_task"])], *messages).breaches
+    assert [
+        each.text.partition(" before ")[0].partition(" after ")[0] for each in breaches
+    ] == found
 
 
 def test_in_solo_mode_nobody_is_asked_for_a_yes(check):
@@ -190,37 +204,24 @@ def test_a_talk_rule_is_asked_once(check):
 
 
 @pytest.mark.parametrize(
-    ("user", "agent"),
+    ("value", "text"),
     [
-        ("你好我想取消我的订单", "好的请告诉我您的订单号"),
-        ("Здравствуйте, отмените мой заказ", "Хорошо"),
-        (
-            "Bonjour, je voudrais annuler ma réservation car je ne peux plus voyager la semaine "
-            "prochaine pour des raisons de santé.",
-            "Bien sûr.",
-        ),
+        ("mia_li_3668", "it is mia li, thirty-six sixty-eight"),
+        ("555-123-2002", "(555) 123 2002"),
+        ("5551232002", "triple five, one two three, two oh oh two"),
+        ("ana.silva1@example.com", "ana dot silva one at example dot com"),
+        ("#W1234567", "\u201cw 123 4567\u201d"),
     ],
 )
-def test_another_language_is_told_by_its_words_or_its_script(user, agent):
-    assert not Talk([say("user", user), say("assistant", agent)]).is_english
+def test_a_value_is_found_however_it_is_spelled(value, text):
+    assert is_said(value, normalise(text))
+    assert not is_said(value, "another value, 4711")
 
 
-def test_a_list_of_records_is_no_other_language():
-    rows = "\n".join(
-        f"- Visa Gold Checking ACC{n} Pending Zurich Merchant Alpha" for n in range(20)
-    )
-    talk = Talk(
-        [
-            say("user", "I want to see my accounts."),
-            say("assistant", f"These are your accounts, and the balance of each: {rows}"),
-        ]
-    )
-    assert talk.is_english
-
-
-@pytest.mark.parametrize("text", ["", "ok", "12345", "👍 👍"])
-def test_few_words_are_no_other_language(text):
-    assert Talk([say("user", text)]).is_english
+def test_a_date_is_found_by_its_parts():
+    for text in ("may 20th, 1990", "20/05/1990", "the 20 of may '90", "1990-05-20"):
+        assert has_date(text, "1990-05-20"), text
+    assert not has_date("may 21, 1990", "1990-05-20") and not has_date("june 20", "1990-05-20")
 
 
 def test_what_is_known_before_a_message_is_what_was_said_and_answered(check):

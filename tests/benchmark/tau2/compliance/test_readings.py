@@ -1,4 +1,4 @@
-"""What the rules find in public conversations is what was found by reading them."""
+"""What the rules find in passing public conversations is what was read there, and found right."""
 
 import json
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ import pytest
 
 from maseval.benchmark.tau2.review.policy import PolicyResult, check_case
 from maseval.benchmark.tau2.scoring.case import open_case
-from tests.benchmark.tau2.compliance.outcomes import REMINDER
 from tests.contract.replay import records
 
-pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
+pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data", "tau2_data_of_1_0_1")]
 LATER = {"airline": "airline", "telecom": "telecom-workflow"}
+READ = json.loads(Path(__file__).with_name("readings_passing.json").read_text(encoding="utf-8"))
 
 
 def public_conversations(
@@ -31,23 +31,20 @@ def public_conversations(
 
 
 @pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
-def test_every_breach_in_a_passing_public_conversation_was_read(
+def test_every_breach_in_a_passing_public_conversation_was_read_as_right(
     domain: str, contract_dir: Path
 ) -> None:
-    readings = json.loads(
-        Path(__file__).with_name(f"readings_{domain}.json").read_text(encoding="utf-8")
-    )
-    seen, doubtful, checked = set(), 0, 0
+    seen, undecided, checked = set(), 0, 0
     for name, verdict, found in public_conversations(contract_dir, domain):
         assert not found.failed_rules and found.unreadable is None, name
         checked += 1
-        doubtful += any(each.weight == "state" for each in found.undecided)
+        undecided += found.without_breaches_found is None
         if (verdict or {}).get("reward") == 1.0:
-            broken = [each for each in found.findings if each.is_breach and each.rule != REMINDER]
-            seen |= {(name, each.rule, each.message) for each in broken}
-            if name in readings["read_without_finding"]:
-                assert found.without_breaches_found is True, name
+            seen |= {(name, each.rule, each.message) for each in found.findings if each.counts}
     assert seen == {
-        (each["conversation"], each["rule"], each["message_index"]) for each in readings["breaches"]
+        (each["conversation"], each["rule"], each["message_index"])
+        for each in READ
+        if each["rule"].startswith(f"{domain}.")
     }
-    assert doubtful <= 0.2 * checked
+    assert {each["verdict"] for each in READ} == {"true"}
+    assert undecided <= 0.02 * checked

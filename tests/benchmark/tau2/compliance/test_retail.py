@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import PolicyResult
 from maseval.benchmark.tau2.review.policy.checking import TRIED
-from tests.benchmark.tau2.compliance.gold_retail import ADDRESS, EXCHANGE, YES, conversation, writes
+from tests.benchmark.tau2.compliance.gold_retail import ADDRESS, YES, conversation, writes
 from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
 
 RELEASES = {"0.2.0": "tau2_data", "1.0.1": "tau2_data_of_1_0_1", "verified": "tau2_data_verified"}
@@ -114,31 +114,6 @@ def test_no_arguments_make_a_rule_raise(identified: bool, tasks: dict[str, dict[
     assert found.unreadable is None
     assert found.failed_rules == ()
     assert found.breaches
-
-
-def told(task: dict[str, Any], question: str, reply: str, tool: str) -> PolicyResult:
-    """Ask about the only change of a task, with another question and another reply."""
-    steps = conversation(task, with_wish=False)
-    (at,) = writes(steps, tool)
-    steps[at - 2 : at] = [Say("assistant", question), Say("user", reply)]
-    return compliance_of("retail", task, steps)
-
-
-HELMET = "I will exchange the cycling helmet in order #W3947049 for 9013366374 (blue, medium). "
-ASK = " Are these all items you want to exchange? Do you confirm?"
-
-
-def test_a_refund_that_is_told_and_charged_is_a_breach(tasks: dict[str, dict[str, Any]]) -> None:
-    question = f"{HELMET}You receive a refund of $22.55 on your credit card.{ASK}"
-    assert names(told(tasks["70"], question, YES, EXCHANGE)) == {"retail.amount.told"}
-
-
-def test_a_wish_for_a_payment_that_is_not_to_be_had_is_left_open(
-    tasks: dict[str, dict[str, Any]],
-) -> None:
-    question = f"{HELMET}The difference of $22.55 goes to your credit card.{ASK}"
-    found = told(tasks["70"], question, "Yes, but please use my gift card.", EXCHANGE)
-    assert (found.without_breaches_found, names(found)) == (None, set())
 
 
 def test_an_address_on_file_need_not_be_spelled_out(tasks: dict[str, dict[str, Any]]) -> None:

@@ -10,12 +10,11 @@ from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.review.policy import PolicyResult, check_gold, scenario_text
 from maseval.benchmark.tau2.review.policy.checking import DEMANDED
 from maseval.benchmark.tau2.scoring.case import open_case
-from tests.benchmark.tau2.compliance.gold_talk import Do, Say, Step, compliance_of
+from tests.benchmark.tau2.compliance.gold_talk import Do, Say, compliance_of
 from tests.benchmark.tau2.compliance.gold_telecom import (
     CUSTOMER,
     LINE,
     NUMBER,
-    OFFER,
     clean_steps,
     solo_steps,
 )
@@ -107,87 +106,13 @@ def test_no_arguments_make_a_rule_raise(solo: bool, tasks: list[dict[str, Any]])
     assert found.breaches
 
 
-def offered(task: dict[str, Any], text: str) -> list[Step]:
-    """The conversation of a task in which data is offered in other words."""
-    offer = Say("assistant", OFFER)
-    return [Say("assistant", text) if step == offer else step for step in clean_steps(task)]
-
-
-def test_a_price_in_words_that_are_not_read_is_no_breach(tasks: list[dict[str, Any]]) -> None:
-    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
-    found = compliance_of("telecom", task, offered(task, "2 GB more cost four oh oh. Add it?"))
-    assert (found.breaches, {each.rule for each in found.undecided}) == (
-        (),
-        {"telecom.refuel.price"},
-    )
-
-
-@pytest.mark.parametrize(
-    ("reply", "rules"),
-    [
-        ("I'd like to refuel 2.0 GB of data, please.", set()),
-        ("I don't want to change my plan, but please add 2GB to my line.", set()),
-        ("Okay, let's do the maximum.", set()),
-        ("Two gigabytes, please.", set()),
-        ("Yes, but only one gig.", {"telecom.refuel.amount"}),
-        ("Just one, please.", {"telecom.refuel.amount"}),
-        ("No, please don't add any data.", {"telecom.refuel.yes"}),
-    ],
-)
-def test_replies_to_an_offer_of_data(
-    reply: str, rules: set[str], tasks: list[dict[str, Any]]
-) -> None:
-    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
-    steps = [
-        Say("user", reply) if step == Say("user", "Yes, please add 2 GB.") else step
-        for step in clean_steps(task)
-    ]
-    assert names(compliance_of("telecom", task, steps)) == rules
-
-
-@pytest.mark.parametrize(
-    ("offer", "is_right"),
-    [
-        ("You can refuel up to 2 GB at $2/GB. How much?", True),
-        ("- Price per GB: $2.00\n- Total: $4.00\nShall I add 2 GB?", True),
-        ("1 GB costs $2.00 and 2 GB cost $4.00. Shall I add 2 GB?", True),
-        ("Refuel 2 GB for $4.00, or switch to Unlimited Plus for $85.00 per month?", True),
-        (
-            "Unlimited Plus: $85.00, refueling $0.10 per GB.\nOr 2 GB of data for four dollars?",
-            True,
-        ),
-        ("The refueling price is $2.00. Your bill of $65.00 is paid. Shall I add 2 GB?", True),
-        ("Refueling 2 GB would cost $2.00. Shall I?", False),
-        ("You can refuel at $4/GB. Add 2 GB?", False),
-        ("Refueling 2 GB is free for you. Shall I?", False),
-    ],
-)
-def test_prices_in_an_offer_of_data(
-    offer: str, is_right: bool, tasks: list[dict[str, Any]]
-) -> None:
-    task = next(each for each in tasks if "data_usage_exceeded" in each["id"])
-    found = names(compliance_of("telecom", task, offered(task, offer)))
-    assert ("telecom.refuel.price" in found) != is_right
-
-
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
         ("Please don't enter any PIN, I will transfer you.", set()),
-        ("If you enter the wrong PIN three times, the card locks.", set()),
-        ("Did you enter a PIN recently?", set()),
-        ("Please enter your SIM PIN now.", {"telecom.sim.locked"}),
-        ("Please remove and reinstall the SIM card.", set()),
-        ("This is not a factory reset, your photos stay.", set()),
-        ("Are you chatting from another device?", set()),
-        ("Thank you for letting me know that the payment is completed.", set()),
         ("I've added a note to your account.", set()),
-        ("Please reset your network settings.", {"telecom.advice.manual"}),
-        ("I've added 1 GB to your line.", {"telecom.claim.done"}),
-        ("Roaming has been switched on for your line.", {"telecom.claim.done"}),
+        ("The top speed is 56 Mbps, with 5 bars.", set()),
         ("And that one runs 56 a month.", {"telecom.plan.price"}),
-        ("$75, that is what the plan costs monthly.", {"telecom.plan.price"}),
-        ("I have upgraded your line to another plan.", {"telecom.claim.done"}),
     ],
 )
 def test_what_an_agent_says(text: str, rules: set[str], tasks: list[dict[str, Any]]) -> None:
@@ -224,7 +149,9 @@ def test_the_line_that_the_user_speaks_of(
     assert names(compliance_of("telecom", task, steps)) == rules
 
 
-def test_a_user_who_asks_for_data_may_have_it_before_the_limit(tasks: list[dict[str, Any]]) -> None:
+def test_records_do_not_decide_if_a_user_asked_for_data_before_the_limit(
+    tasks: list[dict[str, Any]],
+) -> None:
     task = next(each for each in tasks if "data_usage_exceeded" not in each["id"])
     call = Do("refuel_data", {"customer_id": CUSTOMER, "line_id": LINE, "gb_amount": 1})
     steps = [
@@ -233,7 +160,9 @@ def test_a_user_who_asks_for_data_may_have_it_before_the_limit(tasks: list[dict[
         Say("assistant", "1 GB costs $2.00. Shall I add it?"),
         *(Say("user", "Yes."), call, Say("assistant", "Done."), Say("user", "###STOP###")),
     ]
-    assert compliance_of("telecom", task, steps).without_breaches_found is True
+    found = compliance_of("telecom", task, steps)
+    assert [each.rule for each in found.undecided] == ["telecom.refuel.need"]
+    assert not names(found)
 
 
 def test_data_that_no_ticket_permits_leaves_an_agent_only_the_transfer(
@@ -253,9 +182,3 @@ def test_data_that_no_ticket_permits_leaves_an_agent_only_the_transfer(
     )
     hasty = compliance_of("telecom", task, [*done[:2], transfer, stop], solo=True)
     assert names(hasty) == {"telecom.transfer.exhausted"}
-
-
-def test_only_what_the_state_alone_shows_is_proven() -> None:
-    graded = {name: rule.is_replayed for name, rule in RULES.items()}
-    assert graded["telecom.payment.overdue"] and not graded["telecom.claim.done"]
-    assert not graded["telecom.refuel.need"] and not graded["telecom.roaming.abroad"]

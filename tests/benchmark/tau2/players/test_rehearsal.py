@@ -1,11 +1,13 @@
 """A model that plays a player's part."""
 
 import json
+from itertools import count
 
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
-from maseval.benchmark.tau2.players.scripted import GOODBYE, make_model
+from maseval.benchmark.tau2.players.rehearsal import make_model
+from maseval.benchmark.tau2.players.scripted import GOODBYE
 
 ASKED = [{"role": "user", "content": "Hello"}]
 
@@ -20,15 +22,20 @@ def environment(task):
     return Tau2Environment(task.environment_data)
 
 
-def answers(model, tools, count):
-    return [model.chat(ASKED, tools=tools) for _ in range(count)]
+def answers(model, tools, times):
+    """The answers to requests that differ, as each has the answers before it."""
+    messages, given = list(ASKED), []
+    for number in range(times):
+        given.append(model.chat(messages, tools=tools))
+        messages.append({"role": "user", "content": f"And {number}?"})
+    return given
 
 
 def test_it_makes_the_reference_calls_and_then_says_goodbye(task, environment):
     model = make_model("gold", task, environment)
     gold = task.evaluation_data["actions"]
 
-    given = answers(model, environment.toolkit.definitions(), len(gold) + 1)
+    given = answers(model, environment.toolkit.definitions(), len(gold) + 2)
 
     calls = [call["function"] for answer in given for call in answer.tool_calls or ()]
     assert [(call["name"], json.loads(call["arguments"])) for call in calls] == [
@@ -70,7 +77,11 @@ def test_what_an_agent_has_no_tool_for_is_handed_over_until_somebody_has_it(task
         for names in (["ask_a", "ask_b"], ["other"], [first])
     )
 
+    turns = count()
+
     def asked(tools, messages=ASKED):
+        # A request that is repeated word for word would get the same reply.
+        messages = [*messages, {"role": "assistant", "content": f"Thought {next(turns)}."}]
         answer = model.chat(messages, tools=tools)
         called = [call["function"] for call in answer.tool_calls or ()]
         return called[0] if called else answer.content
@@ -94,3 +105,21 @@ def test_mistakes_follow_the_seed(task, environment):
 
     assert played(1) == played(1)
     assert any(played(1) != played(seed) for seed in range(2, 12))
+
+
+def test_a_repeated_request_gets_the_same_reply(task, environment):
+    model = make_model("gold", task, environment)
+    definitions = environment.toolkit.definitions()
+
+    first, again = (model.chat(ASKED, tools=definitions).tool_calls for _ in range(2))
+
+    assert first == again and first is not None
+    assert model.record()["requests"] == 2 and model.record()["repeated"] == 1
+
+
+def test_it_asks_something_before_it_goes_on(task, environment):
+    model = make_model("gold", task, environment)
+
+    _, asked = answers(model, environment.toolkit.definitions(), 2)
+
+    assert asked.content.endswith("before I go on?") and not asked.tool_calls

@@ -12,9 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.review.causes import explain_with_cause, find_cause
-from maseval.benchmark.tau2.review.explain.scored_case import score_case
-from maseval.benchmark.tau2.scoring.case import Case
+from maseval.benchmark.tau2.review.causes import find_cause
 from maseval.core.finding import Finding
 from tests.contract.replay import records
 
@@ -63,15 +61,6 @@ def compare_readings(name: str, contract: Path) -> Iterator[Compared]:
             found = find_cause(record["simulation"], domain=record["domain"], **_how(record))
             assert found is not None
             yield Compared(reading, found)
-
-
-def read_cases(name: str, contract: Path) -> Iterator[tuple[Reading, Case, Finding | None]]:
-    """Yield all readings of a file with the conversation and its cause, passes as well."""
-    recorded = conversations(contract)
-    for reading in (*readings(name, "failure"), *readings(name, "pass")):
-        record = recorded[reading["id"]]
-        subject = score_case(record["simulation"], record["domain"], **_how(record))
-        yield reading, subject.case, explain_with_cause(subject)[1]
 
 
 def _how(record: Mapping[str, Any]) -> dict[str, Any]:

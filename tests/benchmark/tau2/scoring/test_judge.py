@@ -1,13 +1,12 @@
-"""Judges of natural-language assertions, and the memory of what they said."""
+"""Judges of natural-language assertions."""
 
 import json
-import pickle
 
 import pytest
 from pydantic import ValidationError
 
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.scoring.judge import JudgeMemory, JudgeReplyError, judge
+from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, judge
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.wording import OURS
@@ -34,7 +33,7 @@ def results(*met):
 
 
 def ask(reply, **options):
-    return judge(ScriptedModelAdapter([reply]), CONVERSATION, ASSERTIONS, **options)
+    return judge(ScriptedModelAdapter([reply], loop=True), CONVERSATION, ASSERTIONS, **options)
 
 
 def test_the_judge_reads_the_whole_conversation_and_every_assertion_once():
@@ -126,17 +125,3 @@ def test_a_recorded_conversation_is_judged_in_the_words_that_are_asked_for(share
         *OURS.judge_prompts(CONVERSATION, assertions)
     ]
     assert original[0]["content"] == texts.prompts["judge_system"]
-
-
-def test_in_another_process_known_replies_are_known_and_new_ones_are_handed_over(tmp_path):
-    memory = JudgeMemory(tmp_path / "judged.jsonl")
-    memory.keep("asked before", "judge", "yes")
-
-    away = pickle.loads(pickle.dumps(memory.for_worker()))
-    away.prepare()
-    away.keep("new", "judge", "no")
-
-    assert (away.reply("asked before"), away.reply("new")) == ("yes", "no")
-    assert memory.reply("new") is None
-    assert away.take_new_replies() == [("new", "judge", "no")] and away.take_new_replies() == []
-    assert JudgeMemory(memory.path).reply("new") is None

@@ -432,3 +432,22 @@ def test_checks_whatever_the_basis_accept_no_other_answers(domain, kind, reward)
 
     assert verdict["reward"] == reward
     assert ("replay_error" in (verdict["info"] or {})) is (reward == 0.0)
+
+
+@pytest.mark.parametrize("kind", ["communicate", "action", "nl_assertions"])
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_recording_without_messages_is_scored_where_nobody_looks_at_them(tmp_path, kind, strict):
+    domain = todo_list(tmp_path, task())
+    silent = {"task_id": "a_task", "termination_reason": "user_stop", "messages": None}
+    asked = {"domain": domain, "version": "1.0.1", "evaluation_type": kind, "strict": strict}
+
+    assert score_simulation(silent, **asked)["reward"] == 1.0
+
+
+def test_a_recording_without_messages_cannot_be_scored_where_somebody_looks_at_them(domain):
+    silent = {"task_id": "a_task", "termination_reason": "user_stop", "messages": None}
+    asked = {"domain": domain, "version": "1.0.1", "evaluation_type": "action"}
+
+    with pytest.raises(TypeError, match="'NoneType' object is not iterable"):
+        score_simulation(silent, **asked, strict=True)
+    assert "not iterable" in score_simulation(silent, **asked)["info"]["replay_error"]["error"]

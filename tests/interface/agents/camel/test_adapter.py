@@ -231,3 +231,22 @@ def test_a_user_that_gives_up_is_the_users_failure(chat_agent):
         user = CamelAgentUser(chat_agent(url, [look], max_iteration=1), "Hi")
         with pytest.raises(UserError, match="max_iteration=1"):
             user.respond("Hello.")
+
+
+def test_an_agent_without_a_model_of_camels_answers_by_its_step():
+    class Duck:
+        def step(self, query):
+            message = type("Message", (), {"content": f"Quack, {query}"})
+            told = {"msgs": [message], "msg": message, "terminated": False, "info": {}}
+            return type("Response", (), told)
+
+    agent = CamelAgentAdapter(Duck(), "duck")
+
+    assert agent.run("Hi") == "Quack, Hi"
+    assert agent.gather_traces()["total_steps"] == 1
+    assert agent.gather_config()["agent_type"] == "Duck"
+
+
+def test_an_agent_of_another_kind_is_refused_by_name():
+    with pytest.raises(ConfigurationError, match=r"agent 'x' \(object\) is not one that Camel"):
+        CamelAgentAdapter(object(), "x").run("Hi")

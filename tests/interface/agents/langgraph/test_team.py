@@ -131,7 +131,7 @@ def test_a_graph_within_another_counts_for_its_own_adapter_if_it_has_one(
     assert other.gather_usage().total_tokens == others
     said = [m["content"] for m in other.get_messages() if m["role"] == "assistant"]
     assert said == ["Ask the expert.", "One.", "Ask the expert.", "Two."]
-    assert other.gather_traces()["message_count"] == 6
+    assert other.gather_traces()["message_count"] == 7  # with the system prompt
 
 
 def test_an_adapter_of_another_repetition_hears_nothing(framework, pair):

@@ -7,7 +7,7 @@ import pytest
 
 from maseval import ScriptedModelAdapter
 from maseval.core.clock import Clock
-from maseval.core.exceptions import TaskTimeoutError
+from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 from maseval.core.messages import tool_call
 from maseval.core.provider_errors import OverloadedError, ProviderTimeoutError
 from maseval.core.tool import tool_definition
@@ -368,3 +368,27 @@ def test_every_call_is_counted_once_and_where_it_was_made(team_of, adapted):
         assert [messages[place]["content"] for place in (1, 4, 5, 6)] == [
             *("Help", "Seen.", "More", "Again.")
         ]
+
+
+@pytest.mark.parametrize("is_async", [True, False])
+def test_an_agent_that_is_no_workflow_answers_by_its_run(is_async):
+    class Duck:
+        asked = ()
+
+        def run(self, user_msg, max_iterations=None):
+            self.asked = user_msg, max_iterations
+            return answer() if is_async else "Quack."
+
+    async def answer():
+        return "Quack."
+
+    agent = LlamaIndexAgentAdapter(Duck(), "duck", max_iterations=3)
+
+    assert agent.run("Hi") == "Quack." and agent.agent.asked == ("Hi", 3)
+    assert [each["content"] for each in agent.get_messages()] == ["Hi", "Quack."]
+    assert agent.gather_config()["agent_type"] == "Duck"
+
+
+def test_an_agent_of_another_kind_is_refused_by_name():
+    with pytest.raises(ConfigurationError, match=r"agent 'x' \(object\) is not one that LlamaInd"):
+        LlamaIndexAgentAdapter(object(), "x").run("Hi")

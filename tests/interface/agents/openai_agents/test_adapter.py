@@ -89,8 +89,20 @@ def test_after_a_handoff_the_other_agent_goes_on(sdk, framework):
     assert prompts == ["Help.", "Help.", "Know.", "Know."]
     asked = [m["content"] for m in model.requests[-1]["messages"] if m["role"] == "user"]
     assert asked == ["Hi", "I need more", "And now?"]
-    speakers = [m["metadata"]["agent"] for m in agent.get_messages().filter_by_role("assistant")]
-    assert speakers == ["team", "team", "expert", "expert"], "as tools and reports name them"
+    own = [(m["role"], m.get("content")) for m in agent.get_messages()]
+    assert own[:4] == [
+        *(("system", "Help."), ("user", "Hi"), ("assistant", "Hello.")),
+        *(("user", "I need more"),),
+    ]
+    assert [role for role, _ in own[4:]] == ["assistant", "tool"], "the call that hands over"
+    traces = agent.gather_traces()
+    assert [(m["role"], m["content"]) for m in traces["members"]["expert"]] == [
+        *(("system", "Know."), ("user", "I need more"), ("assistant", "Expert here.")),
+        *(("user", "And now?"), ("assistant", "Still the expert.")),
+    ]
+    assert {name: one["calls"] for name, one in traces["team"].items()} == {"team": 2, "expert": 2}
+    total = sum(one["total_tokens"] for one in traces["team"].values())
+    assert total == model.gather_usage().total_tokens
 
 
 class Verdict(BaseModel):

@@ -5,7 +5,7 @@ import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment
 from maseval.core.clock import Clock
-from maseval.core.exceptions import TaskTimeoutError
+from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 from maseval.core.messages import tool_call
 from maseval.core.provider_errors import (
     AuthenticationError,
@@ -341,3 +341,22 @@ def test_a_provider_that_fails_at_the_limit_of_a_managed_agent_is_no_report(team
 
     with served(TASK, say("I give up.")) as (_, url), pytest.raises(OverloadedError):
         team(url, f"{server.url}/v1", [echo], max_steps=1).run("Look")
+
+
+def test_messages_of_an_agent_may_be_mappings():
+    class Duck:
+        memory = type("Memory", (), {"steps": [], "system_prompt": None})
+
+        def write_memory_to_messages(self):
+            return [{"role": "user", "content": "Hi"}, {"content": "no role"}]
+
+    messages = SmolAgentAdapter(Duck(), "duck").get_messages()
+
+    assert [(each["role"], each["content"]) for each in messages] == [
+        *(("user", "Hi"), ("assistant", "no role")),
+    ]
+
+
+def test_an_agent_of_another_kind_is_refused_by_name():
+    with pytest.raises(ConfigurationError, match=r"agent 'x' \(object\) is not one that SmolAgent"):
+        SmolAgentAdapter(object(), "x").run("Hi")

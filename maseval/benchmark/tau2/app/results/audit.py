@@ -1,15 +1,13 @@
 """``maseval tau2 audit``, ``errata``, ``comply --rules``: what is known of tasks and policies."""
 
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from typing import Any
 
 from maseval.app.benchmarks import OnProgress
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
-from maseval.benchmark.tau2.domains import Domain, domain_named
+from maseval.benchmark.tau2.domains import DOMAINS, Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.review.audit import KINDS, SEVERITIES, TaskFinding
 from maseval.benchmark.tau2.review.audit import audit as audit_domains
@@ -24,6 +22,12 @@ class Audit:
     domains: Sequence[str]
     findings: Sequence[TaskFinding]
     data_version: str
+
+    @property
+    def of_release(self) -> str:
+        """The release that the domains are of; nothing if all are somebody's own."""
+        published = any(name in DOMAINS for name in self.domains)
+        return f" of tau2-bench {self.data_version}" if published else ""
 
     @property
     def counts(self) -> dict[str, int]:
@@ -90,14 +94,10 @@ def errata(domain: str | Sequence[str] = (), *, data_version: str | None = None)
 
 @dataclass(frozen=True)
 class RuleBook:
-    """The rules of a domain, and the statements of its policy that they come from.
-
-    A statement is in our words, with the ``rules`` on it or the ``reason`` why it has none.
-    """
+    """The rules of a domain, each with its place in the policy."""
 
     domain: str
     rules: Sequence[Rule]
-    statements: Sequence[Mapping[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -110,14 +110,10 @@ class RuleBook:
                 }
                 for each in self.rules
             ],
-            "statements": list(self.statements),
         }
 
 
 def rule_book(domain: str | Domain) -> RuleBook:
     """Return the rules of a domain's policy."""
     found = domain_named(domain)
-    folder = resources.files("maseval.benchmark.tau2.review.policy") / found.folder_name
-    place = folder / "statements.json"
-    text = place.read_text(encoding="utf-8") if place.is_file() else "[]"
-    return RuleBook(found.name, list(found.rules), json.loads(text))
+    return RuleBook(found.name, list(found.rules))

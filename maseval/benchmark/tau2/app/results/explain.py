@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 from maseval.app.benchmarks import no_rules
 from maseval.app.results.explained import Review, VerdictExplanation
@@ -22,9 +22,7 @@ from maseval.benchmark.tau2.review.causes import (
     beside_policy,
     explain_with_cause,
     user_findings,
-    user_not_read,
 )
-from maseval.benchmark.tau2.review.causes.failure import LOOKED_FOR
 from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_finding
 from maseval.benchmark.tau2.review.explain import WrongField
 from maseval.benchmark.tau2.review.explain.explanation import format_value
@@ -91,14 +89,14 @@ def review(report: Report, *, explain_pass: bool = False) -> Review:
         _ = found.parsed.world
     except UnknownDomainError as error:
         unknown = Finding("cause", "unclear", "unknown domain", "no such domain", str(error))
-        unread = [*not_checked(str(error)).findings, user_not_read(str(error))]
+        unread = not_checked(str(error)).findings
         return Review(unread if passed else [unknown, *unread])
     cause, explanation = (None, None)
     if explain_pass or not passed:
         cause, explanation = _explain(found, passed)
     policy = _check_policy(found)
     cause = cause and beside_policy(cause, policy)
-    every = [cause, *policy, *_check_user(found, cause), _check_soundness(found)]
+    every = [cause, *policy, *_check_user(found), _check_soundness(found)]
     return Review([each for each in every if each is not None], explanation)
 
 
@@ -128,23 +126,17 @@ def _check_soundness(found: _ReadReport) -> Finding | None:
     return sound if passed is (sound.kind == SOUND_FAIL) else None
 
 
-def _check_user(found: _ReadReport, cause: Finding | None) -> Sequence[Finding]:
-    """Return the faults of the user of one simulation, if a model played it.
-
-    A failure whose ``cause`` is the user is a fault as well, unless it was found already.
-    """
+def _check_user(found: _ReadReport) -> Sequence[Finding]:
+    """Return the faults of the user of one simulation that its record shows."""
     parsed = found.parsed
-    if parsed.has_scripted_user:
+    if parsed.has_scripted_user or parsed.solo:
         return ()
-    if parsed.solo:
-        return [user_not_read("no user took part")]
     try:
-        case = open_case(
-            found.simulation, parsed.world, parsed.judged_by, version=parsed.release.name
+        return user_findings(
+            open_case(found.simulation, parsed.world, parsed.judged_by, version=parsed.release.name)
         )
-    except UnknownTaskError as error:
-        return [user_not_read(str(error))]
-    return user_findings(case, cause)
+    except UnknownTaskError:
+        return ()
 
 
 def _explain(found: _ReadReport, passed: bool) -> tuple[Finding | None, VerdictExplanation | None]:
@@ -203,10 +195,8 @@ _UNFINISHED = {
 }
 
 
-def limits(folder: Recording, source: Literal["policy", "user"]) -> list[str]:
-    """Say which faults of users are looked for, or which rules of the policy nobody asks."""
-    if source == "user":
-        return [LOOKED_FOR]
+def limits(folder: Recording) -> list[str]:
+    """Say which rules of the policy nobody asks."""
     first = next(iter(folder.reports()), None)
     scripted = [_SCRIPTED] if first is not None and Tau2Report(first).is_scripted else []
     domains = dict.fromkeys(one.domain for one in folder.planned)

@@ -26,11 +26,13 @@ from maseval.benchmark.tau2.rescoring.rescore import (
     rescore_record,
 )
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
+from maseval.benchmark.tau2.scoring.rule import MEASURED, RULE
 from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.files import atomic_file
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
+from maseval.stats.trials import by_task
 
 
 class FileScore:
@@ -54,6 +56,12 @@ class FileScore:
         self.agreeing = sum(each.agrees for each in found.simulations)
         self.not_replayable = sum(each.fault is not None for each in found.simulations)
         self.findings = record_findings(found)
+
+    @property
+    def trials_differ(self) -> tuple[int, int] | None:
+        """The least and the most trials of a task that have a verdict, if these differ."""
+        totals = [trials.total for trials in by_task(self.found.outcomes).values() if trials.total]
+        return (min(totals), max(totals)) if len({*totals}) > 1 else None
 
     @property
     def skipped(self) -> Mapping[str, int]:
@@ -86,12 +94,23 @@ class FileScore:
         """True if something was compared, and the record has no fault; a caution is none."""
         return bool(self.compared) and all(each.weight == "remark" for each in self.findings)
 
+    @property
+    def judge_words(self) -> list[str]:
+        """Say which judge decided, and how often it was asked."""
+        judge = self.found.model
+        if judge is None:
+            return []
+        if judge.model == RULE:
+            return [f"judge: rule, not the official number; {MEASURED}"]
+        file = f" from {judge.record.path.name}" if judge.record else ""
+        return [f"judge {judge.model_id}: {judge.asked} asked, {judge.known} known{file}"]
+
     def to_dict(self) -> dict[str, object]:
         judge = self.found.model
         asked = judge and {
             "model": judge.model_id,
             "asked": judge.asked,
-            "remembered": judge.remembered,
+            "known": judge.known,
         }
         return {
             "path": str(self.path),

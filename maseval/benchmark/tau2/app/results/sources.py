@@ -15,7 +15,7 @@ from typing import cast
 
 from maseval.app.benchmarks import OnProgress
 from maseval.app.results.finding import check_benchmark, open_run_or_file, warn_of_damage
-from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup, memory_path
+from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
 from maseval.benchmark.tau2.rescoring.record import (
@@ -29,10 +29,12 @@ from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
 from maseval.benchmark.tau2.results import ResultsFile, read_results, simulation_of
 from maseval.benchmark.tau2.results.writing import JUDGED_BY
 from maseval.benchmark.tau2.scoring.case import words_told
-from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
+from maseval.core.judge import Judge
+from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.model import resolve_model
 from maseval.core.outcome import Simulation, parse_report
 from maseval.core.recorded import mapping, whole_number
@@ -87,28 +89,32 @@ def simulations_in(
     return found
 
 
-def judge_for(
-    source: Recording, model_id: str | None, base_url: str | None = None
-) -> RememberingJudge | None:
+def judge_for(source: Recording, model_id: str | None, base_url: str | None = None) -> Judge | None:
     """Return the judge of a run or file by its model; without one, that of ``own_judge``."""
     if model_id is None:
         return own_judge(source)
+    if model_id == RULE:
+        return Judge(RULE)
     from maseval.benchmark.tau2.app.running.prepared import ModelSpec  # all that can play
 
     spec = ModelSpec.of(model_id, None, base_url)
     model = resolve_model(spec.model_id, **spec.options)
-    return RememberingJudge(model, JudgeMemory(memory_path(source.path)))
+    return Judge(model, record=JudgeRecord(record_path(source.path)))
 
 
-def own_judge(folder: Recording) -> RememberingJudge | None:
-    """Return the judge that a run had, which answers from its kept replies alone."""
-    path = memory_path(folder.path)
-    if isinstance(folder, ResultsFileRun) or not path.is_file():
+def own_judge(folder: Recording) -> Judge | None:
+    """Return the judge that a run had, which answers from its kept answers alone."""
+    if isinstance(folder, ResultsFileRun):
         return None
-    memory = JudgeMemory(path)
+    record = JudgeRecord(record_path(folder.path))
     name = RecordedSetup.of(folder.config.values).judge
-    known = [each for each in memory.models if f"/{name}".endswith(f"/{each}")]
-    return RememberingJudge(known[0], memory) if known else None
+    if name == RULE:
+        return Judge(RULE)
+    for who in [line.judge for line in record.lines()]:
+        model = str(who.get("model"))
+        if f"/{name}".endswith(f"/{model}"):
+            return Judge(model, record=record, params=mapping(who, "params"))
+    return None
 
 
 def verdict_checker(folder: Recording) -> VerdictChecker:
@@ -118,7 +124,7 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     def check(report: Report) -> Misstatement | None:
         parsed = parse_report(report)
         item = item_of_report(report, simulation_of(report))
-        found, checks = scored.assess(item, alone=True)
+        found, checks = scored.assess(item, parsed.outcome.trial, alone=True)
         if not found.misstatement:
             return None
         passed = None if found.open else parsed.outcome.passed if found.problem else found.passed

@@ -6,22 +6,14 @@ from the ``info`` of a results file, which forks write in any form. A setting th
 another kind counts as not recorded.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import BenchmarkSupport
-from maseval.app.results.variants import (
-    IF_UNDECIDED,
-    SOUND,
-    WITHOUT_BREACHES,
-    WITHOUT_MANNER,
-    Variant,
-)
+from maseval.app.results.variants import IF_UNDECIDED, SOUND, WITHOUT_BREACHES, Variant
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -29,6 +21,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import Shape, mapping, whole_number
 from maseval.core.report import Report
+from maseval.core.storage.files import JUDGEMENTS, path_about
 from maseval.core.storage.redaction import REDACTED
 from maseval.core.words import text_or_none
 from maseval.data.kept import package_fingerprint
@@ -39,9 +32,6 @@ if TYPE_CHECKING:  # most runs are not in a results file
 
 TAU2 = "tau2"
 """The name of this benchmark in the configuration of a run."""
-
-MEMORY_NAME = "judged.jsonl"
-"""The name of the replies of judges in a run's folder; the end of it beside a results file."""
 
 _MODES = {"llm_agent_solo": "solo", "llm_agent_gt": "oracle-plan"}
 _LIMITS = ("max_steps", "max_errors", "seed")
@@ -146,12 +136,6 @@ class RecordedSetup:
         return None if self.rules is None else version_titled(self.rules)
 
 
-def memory_path(source: str | os.PathLike[str]) -> Path:
-    """Return the file of the replies: in the folder of a run, or beside a results file."""
-    path = Path(source)
-    return path / MEMORY_NAME if path.is_dir() else path.with_name(f"{path.stem}-{MEMORY_NAME}")
-
-
 def reason_for_call(raw: Mapping[str, Any]) -> str:
     """Return the reason why the customer of a task calls, in one line; empty if it has none."""
     told = (raw.get("user_scenario") or {}).get("instructions") or {}
@@ -190,10 +174,17 @@ class Tau2Support(BenchmarkSupport):
     other_data = _function("app.results.outcomes", "differing_data")
     settings = _function("app.results.outcomes", "settings_of_run")
     score = _function("app.results.score", "score")
+    judge_question = _function("app.judging.requests", "judge_question")
+    judge_request = _function("app.judging.requests", "judge_request")
+    judged_findings = _function("app.judging.requests", "judged_findings")
+    labelled_cases = _function("app.judging.pairs", "labelled_cases")
+    label_questions = _function("app.results.labelling", "label_questions")
+    judges = _function("app.results.labelling", "judge_answers")
+    calibration = _function("app.results.labelling", "calibration_in_words")
     recording = _function("app.results.sources", "ResultsFileRun")
     holds_results = _function("results", "has_simulations")
     exports = "tau2-bench"
-    export = _function("app.sharing.submit", "export_with_notes")
+    export = _function("app.sharing.export", "export_with_notes")
 
     def made(self, folder: Recording) -> bool:
         return any(TAU2 in RecordedReport(report).benchmark for report in folder.reports())
@@ -206,12 +197,12 @@ class Tau2Support(BenchmarkSupport):
         names |= {*RecordedSetup.of(folder.config.values).data}
         if fingerprint is None or not all(name in DOMAINS for name in names):
             return None
-        replies = memory_path(folder.path)
-        if not replies.is_file():
+        judgements = path_about(folder.path, JUDGEMENTS)
+        if not judgements.is_file():
             return [fingerprint, None]
         from maseval.data.folder import hash_file  # loads what reads archives
 
-        hashed = hash_file(replies)
+        hashed = hash_file(judgements)
         return [fingerprint, hashed and hashed.sha256]
 
     def version(self, config: Mapping[str, object]) -> str | None:
@@ -222,15 +213,22 @@ class Tau2Support(BenchmarkSupport):
 
     def warnings(self, config: Mapping[str, object]) -> list[str]:
         setup = RecordedSetup.of(config)
+        words = []
+        if setup.judge == "rule" and "retail" in mapping(config, "tasks"):
+            from maseval.benchmark.tau2.scoring.rule import MEASURED
+
+            words = [f"A rule decided retail's assertions; {MEASURED}."]
         # An agent of the user's own may ask no model, and is then given texts that none reads.
         models = setup.agent.model or setup.user.model or setup.judge
         if setup.texts != "ours" or not models:
-            return []
+            return words
         from maseval.benchmark.tau2.texts.loading import fetching_command
 
+        version = release_named(setup.release).rules.version
         return [
+            *words,
             "Not comparable with published numbers: models read maseval's own texts; "
-            f"`{fetching_command(release_named(setup.release).rules.version)}` gets the original's."
+            f"`{fetching_command(version)}` gets the original's.",
         ]
 
     def variants(self, folder: Recording) -> Sequence[Variant]:
@@ -238,14 +236,9 @@ class Tau2Support(BenchmarkSupport):
         for name in {one.domain for one in folder.planned}:
             with suppress(UnknownDomainError):
                 if has_rules(name):
-                    return [WITHOUT_BREACHES, WITHOUT_MANNER, IF_UNDECIDED, SOUND]
+                    return [WITHOUT_BREACHES, IF_UNDECIDED, SOUND]
                 found = [SOUND]
         return found
-
-    def user_model(self, config: Mapping[str, object]) -> str | None:
-        user = RecordedSetup.of(config).user
-        # A results file names the model alone, or the implementation if it records no model.
-        return user.model or (None if "rules" in config else user.player)
 
     def task_title(self, report: Report) -> str | None:
         from maseval.benchmark.tau2.data_loader import load_raw_task

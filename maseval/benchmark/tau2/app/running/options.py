@@ -1,4 +1,4 @@
-"""The options of ``maseval tau2 run``, ``mcp``, ``play``, ``branch`` and ``submit``."""
+"""The options of ``maseval tau2 run``, ``mcp``, ``play`` and ``branch``."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -9,7 +9,6 @@ from typing import Any
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import (
     EXECUTION,
-    OUTPUT,
     PARTICIPANTS,
     REQUIRED,
     TASKS,
@@ -21,7 +20,7 @@ from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
 from maseval.core.exceptions import ConfigurationError
 
-SUBMISSION, BRANCH = "Submission", "Branch"
+BRANCH = "Branch"
 SAME = "same"
 """Stands for the value in the simulation that is continued."""
 
@@ -54,7 +53,10 @@ class ConversationOptions(OutputOptions):
         None, "Model that plays the user", PARTICIPANTS, env=True, alias="user_llm"
     )
     judge_model: str | None = option(
-        None, "Model that judges natural-language assertions", PARTICIPANTS
+        None,
+        "Model that judges natural-language assertions; rule: no model, for retail of 1.0.1",
+        PARTICIPANTS,
+        alias="judge",
     )
     user_args: ExtraArguments | None = option(
         None,
@@ -103,7 +105,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     """
 
     domain: str | Sequence[str] = option(
-        REQUIRED,
+        (),
         "airline, retail, telecom, ... or your own: FILE.py:NAME (repeatable)",
         TASKS,
         short="-d",
@@ -141,6 +143,12 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     )
     rehearse: str | None = option(
         None, "Replace the model of your own agent by gold, noop or noisy", PARTICIPANTS
+    )
+    failed_only: str | None = option(
+        None,
+        "Only what failed in this run or has no verdict; what is not given is as there",
+        TASKS,
+        alias="lf",
     )
     mode: str = option("normal", "normal, solo or oracle-plan", PARTICIPANTS)
     patience: float | None = None
@@ -196,30 +204,6 @@ class PlayOptions(ConversationOptions):
     timeout: float | None = option(
         None, "Seconds for the whole conversation (0: no limit)", EXECUTION, recorded=True
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class SubmitOptions:
-    """The options of ``submit``: the runs, their details, and the folder to write.
-
-    Details that are required and not given are reported with every other broken rule.
-    """
-
-    runs: Sequence[str | os.PathLike[str]]
-    output: str | os.PathLike[str] = option(
-        REQUIRED, "Folder to write; it must not exist yet", OUTPUT, short="-o", typed=Path
-    )
-    model_name: str | None = option(None, "Name on the leaderboard (required)", SUBMISSION)
-    model_organization: str | None = option(None, "Who made the model (required)", SUBMISSION)
-    submitting_organization: str | None = option(None, "Who ran it (required)", SUBMISSION)
-    email: str | None = option(None, "Address for questions (required)", SUBMISSION)
-    contact_name: str | None = option(None, "Name of the contact", SUBMISSION)
-    github: str | None = option(None, "GitHub account of the contact", SUBMISSION)
-    submission_type: str | None = option(
-        None, "standard or custom (default: standard for the reference agent)", SUBMISSION
-    )
-    date: str | None = option(None, "Day of the submission (default: today)", SUBMISSION)
-    notes: str | None = option(None, "What readers should know", SUBMISSION)
 
 
 @dataclass(frozen=True, kw_only=True)

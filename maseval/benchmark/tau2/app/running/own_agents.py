@@ -1,36 +1,25 @@
-"""Agents of your own in a run: found, checked before the run, blamed for their errors, rehearsed.
+"""Agents of your own in a run: found, checked before the run, blamed for their errors.
 
 An option like ``my_agent.py:agent`` names a function of an ``AgentBrief``. Faults that would make
 every simulation fail are raised before the run. An exception in a simulation is the agent's error,
-unless its provider failed. In a rehearsal a scripted model stands in for the agent's own.
+unless its provider failed.
 """
 
 import inspect
-import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from traceback import FrameSummary
 
 from maseval.app.running.code_version import source_of
 from maseval.app.running.own_code import OwnCode, load_named, qualified_name, way_out
-from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentModel, MakeAgent
-from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.players.scripted import make_model
+from maseval.benchmark.tau2.agent_brief import AgentBrief, MakeAgent
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
-from maseval.core.outcome import RecordedReport, Simulation
-from maseval.core.report import Report
-from maseval.core.scripted import ScriptedModelAdapter
-from maseval.core.task import Task
-from maseval.core.task.task import RepetitionKey
-from maseval.core.words import count_of
-from maseval.server import ModelServer
+from maseval.core.words import value_or_type
 
 _PACKAGE = str(Path(__file__).parents[4])  # maseval
 _LONGEST_CODE = 100
-_starting = threading.Lock()
 
 
 class AgentCrashedError(AgentError):
@@ -48,7 +37,9 @@ def load_agent(reference: str) -> MakeAgent:
     make = load_named(reference, OwnCode("agent", "function", form))
     if not callable(make):
         place, _, name = reference.rpartition(":")
-        raise ConfigurationError(f"{name} in {place} is {make!r}; it must be a function of a brief")
+        raise ConfigurationError(
+            f"{name} in {place} is {value_or_type(make)}; it must be a function of a brief"
+        )
     found: MakeAgent = make
     return found
 
@@ -117,62 +108,3 @@ def _crash(error: Exception, frame: FrameSummary) -> AgentCrashedError:
             "error_type": type(error).__name__,
         },
     )
-
-
-class Rehearsal:
-    """The simulations whose model is played by the scripted agent ``player``, through a server.
-
-    A worker process has no ``server``, and starts one of its own. ``done`` has of each simulation
-    the number of model requests, and whether it passed.
-    """
-
-    def __init__(self, player: str, server: ModelServer | None = None) -> None:
-        self.player = player
-        self.done: dict[Simulation, tuple[int, bool]] = {}
-        self._server = server
-        self._models: dict[RepetitionKey, tuple[str, ScriptedModelAdapter]] = {}
-
-    def begin(
-        self, trial: RepetitionKey, task: Task, environment: Tau2Environment, seed: int | None
-    ) -> AgentModel:
-        with _starting:
-            if self._server is None:
-                self._server = ModelServer().__enter__()  # for as long as the worker lives
-        self.end(trial)
-        scripted = make_model(self.player, task, environment, seed=seed)
-        name = self._server.add(scripted, f"{scripted.model_id}-{trial[1]}")
-        self._models[trial] = name, scripted
-        return replace(AgentModel.placeholder(name), base_url=self._server.url)
-
-    def end(self, trial: RepetitionKey) -> int | None:
-        """Let go of the model of a simulation; return how often it was asked, if there was one."""
-        name, model = self._models.pop(trial, (None, None))
-        if self._server is None or name is None or model is None:
-            return None
-        self._server.remove(name)
-        return len(model.requests)
-
-    def add(self, report: Report, requests: int) -> None:
-        """Add a finished simulation, in which the model was asked so often."""
-        passed = RecordedReport(report).kind == "pass"
-        self.done[Simulation.of(report)] = requests, passed
-
-    def notes(self, folder: Path) -> list[str]:
-        if not self.done:
-            return []
-        number = count_of(len(self.done), "simulation")
-        total = sum(requests for requests, _ in self.done.values())
-        if not total:
-            return [
-                f"The agent never asked the rehearsal model in {number}: it asked another model, "
-                "or none; give your client brief.model.name, brief.model.base_url and "
-                "brief.model.api_key, or ask brief.chat_model()."
-            ]
-        notes = [f"The rehearsal model was asked {total} times in {number}."]
-        lost = sum(not passed for _, passed in self.done.values())
-        if self.player == "gold" and lost:
-            notes.append(
-                f"With gold every task should pass; your agent lost {lost} of {len(self.done)}: "
-                f"`maseval show {folder} --failed` says what went wrong"
-            )
-        return notes

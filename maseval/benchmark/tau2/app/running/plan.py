@@ -28,6 +28,8 @@ _CHARACTERS_PER_TOKEN = 4
 # The agent greets, the user answers, the agent is asked.
 _STEPS = 3
 _WORDS = "Hello."
+# The judge's instructions, and what it writes about the assertions of one conversation.
+_JUDGE_PROMPT, _JUDGED = 2_000, 600
 
 
 class Typical(NamedTuple):
@@ -52,8 +54,8 @@ BASIS = (
     "per token) by the mean number and length of messages in 639 recorded conversations of "
     "airline, retail and telecom; other domains count as retail. The agents' mean input tokens in "
     "them come out within 20 %. An agent of your own counts as the reference agent does. The "
-    "actual cost may be half or double; reasoning tokens, retries, the judge and discounts for "
-    "cached input are not included."
+    "actual cost may be half or double; a judge is asked once about each conversation that has "
+    "assertions; reasoning tokens, retries and discounts for cached input are not included."
 )
 
 
@@ -109,7 +111,15 @@ def plan_run(prepared: PreparedRun) -> RunPlan:
     if isinstance(prepared.agent, OwnAgent):
         run = replace(run, agent=run.own_model or OwnAgent(lambda brief: lambda query: _WORDS))
     requests = {domain: first_requests(run, tasks[0]) for domain, tasks in run.tasks.items()}
-    left = Counter(one.domain for one in prepared.missing())
+    missing = prepared.missing()
+    left = Counter(one.domain for one in missing)
+    judged = {
+        (domain, str(task.id))
+        for domain, tasks in prepared.tasks.items()
+        for task in tasks
+        if task.evaluation_data.get("nl_assertions")
+    }
+    asked = Counter(one.domain for one in missing if (one.domain, one.task_id) in judged)
     secrets = Secrets.of(prepared.config)
     return RunPlan(
         folder=prepared.path,
@@ -124,11 +134,12 @@ def plan_run(prepared: PreparedRun) -> RunPlan:
                 prepared,
                 who,
                 spec,
-                [(left[d], d, found.get(role, 0)) for d, found in requests.items()],
+                [(number[d], d, found.get(role, 0)) for d, found in requests.items()],
             )
-            for who, role, spec in (
-                ("agent", "agent_model", run.agent),
-                ("user", "user_simulator", run.user),
+            for who, role, spec, number in (
+                ("agent", "agent_model", run.agent, left),
+                ("user", "user_simulator", run.user, left),
+                ("judge", "nl_evaluator", run.judge, asked),
             )
             if isinstance(spec, ModelSpec)
         ],
@@ -161,6 +172,13 @@ def _plan_model(
 def _typical_use(who: str, domain: str, prompt: int) -> tuple[float, float, float]:
     """Return the calls, input tokens and output tokens of a side in one typical conversation."""
     usual = TYPICAL.get(domain, TYPICAL["retail"])
+    if who == "judge":
+        seen = (
+            usual.agent * usual.agent_length
+            + usual.user * usual.user_length
+            + usual.results * usual.result_length
+        )
+        return 1, (_JUDGE_PROMPT + seen) / _CHARACTERS_PER_TOKEN, _JUDGED / _CHARACTERS_PER_TOKEN
     if who == "user":
         calls, length = usual.user, usual.user_length
         seen = usual.user * (usual.user_length + usual.agent_length)

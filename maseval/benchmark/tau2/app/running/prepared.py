@@ -20,6 +20,7 @@ from maseval.app.running.prices import ModelPrice, noted_prices
 from maseval.app.running.run_options import check_timeout
 from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.results.support import SUPPORT
+from maseval.benchmark.tau2.app.running.failed_only import FailedTasks, find_failed
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.outside import OutsideAgent, is_outside
 from maseval.benchmark.tau2.app.running.own_agents import check_signature, load_agent
@@ -40,11 +41,14 @@ from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import DEFAULT_ERROR_RATE, PLAYERS
+from maseval.benchmark.tau2.scoring.judge import OFFICIAL_JUDGE, needs_judge
+from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.agent import HUMAN
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import resolve_model
+from maseval.core.outcome import TaskKey
 from maseval.core.providers import check_base_url
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.runs import task_ids
@@ -300,13 +304,14 @@ class PreparedRun(FolderRun):
     options: RunOptions  # with each domain by its name
     agent: Agent
     user: User
-    judge: ModelSpec | None
+    judge: ModelSpec | str | None
     mode: Mode
     wording: Wording = OURS
     tasks: TasksByDomain = field(default_factory=dict)
     past: Sequence[Tau2Message] = ()
     first_trial: int = 0
     origin: Mapping[str, object] | None = None
+    failed: FailedTasks | None = None
 
     @classmethod
     def of(cls, options: RunOptions) -> Self:
@@ -314,6 +319,9 @@ class PreparedRun(FolderRun):
         for name in ("max_steps", "max_errors"):
             if (limit := getattr(options, name)) < 1:
                 raise ConfigurationError(f"{name} is {limit}; give at least 1")
+        failed = None
+        if options.failed_only is not None:
+            options, failed = find_failed(options)
         named = [options.domain] if isinstance(options.domain, str) else options.domain
         domains = [domain_name(each) for each in dict.fromkeys(named)]
         options = replace(options, domain=domains, timeout=options.timeout or None)
@@ -325,12 +333,19 @@ class PreparedRun(FolderRun):
             path_of(options, "+".join(domains), title=_title(agent)),
             agent,
             user,
-            ModelSpec.of(judge, None, options.base_url) if judge else None,
+            ModelSpec.of(judge, None, options.base_url) if judge and judge != RULE else judge,
             mode,
         )
         if options.texts is not None or run.asks_models:
             run = replace(run, wording=wording_of(options.texts, options.data_version))
         tasks = load_chosen(options, run.time_limit)
+        if failed is not None:
+            tasks = {
+                domain: [each for each in some if TaskKey(domain, str(each.id)) in failed.tasks]
+                for domain, some in tasks.items()
+            }
+            tasks = {domain: some for domain, some in tasks.items() if some}
+            run = replace(run, failed=failed)
         model = user if isinstance(user, ModelSpec) else None
         for each in tasks.values():
             user_id = model.model_id if model else None
@@ -352,6 +367,16 @@ class PreparedRun(FolderRun):
         return {role: model for role, model in roles.items() if isinstance(model, ModelSpec)}
 
     @property
+    def judged_by(self) -> str | None:
+        if not any(needs_judge(task) for tasks in self.tasks.values() for task in tasks):
+            return None
+        if not isinstance(self.judge, ModelSpec):
+            return "judge: rule, not the official number" if self.judge else None
+        model = self.judge.model_id
+        own = model.endswith(OFFICIAL_JUDGE)
+        return None if own else f"judge: {model}, in the original {OFFICIAL_JUDGE}"
+
+    @property
     def own_model(self) -> ModelSpec | None:
         """The model of an own agent; None in a rehearsal, which replaces it."""
         agent = self.agent
@@ -367,7 +392,8 @@ class PreparedRun(FolderRun):
 
     @property
     def knows_prices(self) -> bool:
-        return any(self.model_prices.values())
+        is_free = self.options.rehearse is not None and not self.model_prices
+        return is_free or any(self.model_prices.values())
 
     @property
     def timeout(self) -> float | None:
@@ -403,13 +429,16 @@ class PreparedRun(FolderRun):
             "rules": f"tau2-bench {title_of(release.name)}",
             "agent": agent.to_config(),
             "user": user if user is None or isinstance(user, str) else user.to_config(),
-            "judge": self.judge.to_config() if self.judge else None,
+            "judge": self.judge.to_config()
+            if isinstance(self.judge, ModelSpec)
+            else self.judge and {"model": self.judge},
             "mode": self.mode.value,
             **({"texts": self.wording.to_config()} if self.asks_models else {}),
             **({"max_errors": options.max_errors} if release.rules.loop.counts_errors else {}),
             **options.recorded,
             **(noted_prices(self.model_prices) if self.model_prices else {}),
             **({ORIGIN: dict(self.origin)} if self.origin else {}),
+            **(self.failed.to_config() if self.failed else {}),
         }
 
     def problems(self) -> Iterator[MASEvalError]:

@@ -11,36 +11,33 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 from weakref import WeakSet
 
+from maseval.app.results.checklist import checklist_of_run
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
-from maseval.app.running.prices import Prices
+from maseval.app.running.prices import FreePrices, Prices
 from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
-from maseval.benchmark.tau2.app.results.support import memory_path
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.own_agents import Rehearsal, attribute_errors
+from maseval.benchmark.tau2.app.running.own_agents import attribute_errors
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
+from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.environment import Tau2Environment
-from maseval.benchmark.tau2.evaluator import Tau2Evaluator
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.players.human import Person, SeatView
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
-from maseval.benchmark.tau2.scoring.judge import JudgeMemory, RememberingJudge
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.core.agent import AgentAdapter
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import TaskContext
 from maseval.core.engine.engines import DEFAULT, CallingThreadEngine
-from maseval.core.evaluator import Evaluator
 from maseval.core.exceptions import AgentError, ConfigurationError, HookResultError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.outcome import RecordedReport, Simulation
@@ -50,16 +47,10 @@ from maseval.core.task import Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
 from maseval.core.words import count_of
+from maseval.runs import RunFolder
 from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
-
-
-class WorkerNote(NamedTuple):
-    """The model requests of a rehearsal and the judge's replies, from a worker process."""
-
-    requests: int | None
-    judgements: list[tuple[str, str, str]]
 
 
 class _SeenAgents(WeakSet[AgentAdapter]):
@@ -90,7 +81,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         if prepared.past:
             self.orchestrator = partial(Continuation, past=prepared.past)
         self.add_callback(_ForgetFinished())
-        self._judge_memory: JudgeMemory | None = None
         self._seen = _SeenAgents()
         self.timeouts = 0
 
@@ -112,11 +102,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             return {}
         return {"model_id": agent.model_id, "llm_args": agent.llm_args}
 
-    def keep_judgements_in(self, folder: Path) -> None:
-        """Keep the judge's replies in a run folder, if there is a judge."""
-        if self.prepared.judge is not None:
-            self._judge_memory = JudgeMemory(memory_path(folder))
-
     def stop(self) -> None:
         """Start nothing more; a person is not waited for, and one who plays by MCP is sent away."""
         super().stop()
@@ -130,15 +115,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         return self.prepared.wording
 
     def forget(self, report: Report) -> None:
-        """Count a finished simulation in the rehearsal, if it is one, and what the limit ended."""
+        """Let go of what only a running simulation needs, and count what the limit ended."""
         self.timeouts += RecordedReport(report).termination == TerminationReason.TIMEOUT
-        requests = self._release(report)
-        if self.rehearsal and requests is not None:
-            self.rehearsal.add(report, requests)
-
-    def _release(self, report: Report) -> int | None:
-        trial = (report["task_id"], report["repeat_idx"])
-        return self.rehearsal.end(trial) if self.rehearsal else None
+        if self.rehearsal:
+            self.rehearsal.end((report["task_id"], report["repeat_idx"]))
 
     # Other processes.
 
@@ -156,21 +136,13 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         # Each task comes with its order to run it.
         twin.prepared = replace(self.prepared, options=options, tasks={})
         twin.rehearsal = self.rehearsal and Rehearsal(self.rehearsal.player)
-        twin._judge_memory = self._judge_memory and self._judge_memory.for_worker()
         twin._seen = _SeenAgents()
         return twin
 
-    def worker_note(self, report: Report) -> WorkerNote | None:
-        requests, memory = self._release(report), self._judge_memory
-        judgements = memory.take_new_replies() if memory else []
-        return WorkerNote(requests, judgements) if judgements or requests is not None else None
-
-    def take_worker_note(self, report: Report, note: WorkerNote) -> None:
-        if self.rehearsal and note.requests is not None:
-            self.rehearsal.add(report, note.requests)
-        if self._judge_memory is not None:
-            for each in note.judgements:
-                self._judge_memory.keep(*each)
+    def worker_note(self, report: Report) -> None:
+        """Let go of what only a running rehearsal needs; there is nothing to hand over."""
+        if self.rehearsal:
+            self.rehearsal.end((report["task_id"], report["repeat_idx"]))
 
     # One simulation.
 
@@ -180,20 +152,6 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         options = {**(model.options if model else {}), **kwargs}
         adapter = super().get_model_adapter(model_id, **options)
         return _with_price(adapter, self.prices, model_id, options.get("base_url"))
-
-    def setup_evaluators(
-        self,
-        environment: Tau2Environment,
-        task: Task,
-        agents: Sequence[AgentAdapter],
-        user: User | None,
-        seed_generator: SeedGenerator,
-    ) -> Sequence[Evaluator]:
-        evaluators = super().setup_evaluators(environment, task, agents, user, seed_generator)
-        for each in evaluators:
-            if isinstance(each, Tau2Evaluator) and each.nl_model and self._judge_memory:
-                each.nl_model = RememberingJudge(each.nl_model, self._judge_memory)
-        return evaluators
 
     def setup_user(
         self,
@@ -269,8 +227,9 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         own = self.prepared.agent
         if not isinstance(own, OwnAgent):
             return super().execution_loop(agents, task, environment, user)
+        watched = self.rehearsal.refusing(environment) if self.rehearsal else nullcontext()
         # An agent that takes part step by step runs inside the loop, outside of run_agents.
-        with attribute_errors(own.make, only_its_file=True):
+        with watched, attribute_errors(own.make, only_its_file=True):
             return super().execution_loop(agents, task, environment, user)
 
     # Agents of the user's own.
@@ -284,9 +243,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         seed: int | None,
     ) -> AgentGroup:
         """Make the agents; one that cannot be made is at fault as soon as it is asked."""
-        model, rehearsal = own.client, self.rehearsal if own.rehearse else None
-        if rehearsal:
-            model = rehearsal.begin(trial, task, environment, seed)
+        model, prices = own.client, replace(self.prices, base_url=own.client.base_url)
+        if self.rehearsal:
+            prices = FreePrices()
+            model = self.rehearsal.begin(trial, task, environment, seed)
         brief = AgentBrief(
             environment.tools,
             environment.policy,
@@ -294,7 +254,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             model,
             seed,
             own.args,
-            partial(_resolve_agent_model, self.prices),
+            partial(_resolve_agent_model, prices),
         )
         try:
             with attribute_errors(own.make):
@@ -303,10 +263,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             failed = _FailedAgentAdapter(error, "agent")
             asked, traced = [failed], {failed.name: failed}
         self._check_unused(asked)
-        if not own.rehearse:
-            client = own.client
-            for agent in [*asked, *traced.values()]:
-                agent.use_prices(replace(self.prices, base_url=client.base_url), client.id)
+        for agent in [*asked, *traced.values()]:
+            agent.use_prices(prices, own.client.id)
         return asked, traced
 
     def _check_unused(self, agents: Sequence[AgentAdapter]) -> None:
@@ -392,9 +350,12 @@ class Tau2Run(PreparedRun):
                 benchmark,
                 self.tasks.values() if only is None else [only],
                 benchmark.agent_data,
-                on_open=benchmark.keep_judgements_in,
             )
-        notes = benchmark.rehearsal.notes(result.folder) if benchmark.rehearsal else []
+        notes: list[str] = []
+        if benchmark.rehearsal:
+            checklist = checklist_of_run(RunFolder.read(result.folder))
+            result = replace(result, checklist=checklist)
+            notes = [*checklist.lines()] if checklist else []
         if benchmark.timeouts:
             number = count_of(benchmark.timeouts, "simulation")
             notes.append(

@@ -32,6 +32,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage.files import write_json
 from maseval.core.task import Task
+from maseval.core.words import value_or_type
 
 
 class _DomainOrigin(NamedTuple):
@@ -66,7 +67,7 @@ def domain_name(given: str) -> str:
 def _register_own(given: str) -> Domain:
     found = load_named(given, _DOMAIN)
     if not isinstance(found, Domain):
-        raise ConfigurationError(f"{given} is {found!r}; it must be a Domain")
+        raise ConfigurationError(f"{given} is {value_or_type(found)}; it must be a Domain")
     try:
         return register_domain(found, replace=True)
     except (InvalidDomainError, DuplicateDomainError) as error:

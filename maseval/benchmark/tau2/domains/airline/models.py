@@ -5,7 +5,7 @@ The order of the fields is the order in which a tool's answer shows them.
 A search for journeys with one stop asks for the flights of some twenty routes. The answer depends
 on the loaded table alone, since no tool adds a flight or moves one; so an index is made once.
 
-After tau2-bench v0.2.0, src/tau2/domains/airline/data_model.py and tools.py (MIT, Sierra Research).
+After tau2-bench v0.2.0, src/tau2/domains/airline/data_model.py (MIT, Sierra Research).
 """
 
 from collections import defaultdict

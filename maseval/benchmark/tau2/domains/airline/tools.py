@@ -1,7 +1,8 @@
 """The tools of the airline's agent: search, book, change, cancel, compensate.
 
-After tau2-bench v0.2.0, src/tau2/domains/airline/tools.py (MIT, Sierra Research). Little is
-checked here on purpose: keeping to the policy is the agent's task, not the tools'.
+Little is checked here on purpose: keeping to the policy is the agent's task, not the tools'.
+
+After tau2-bench v0.2.0, src/tau2/domains/airline/tools.py (MIT, Sierra Research).
 """
 
 import copy

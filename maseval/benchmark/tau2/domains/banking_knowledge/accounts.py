@@ -64,7 +64,7 @@ class AccountTools(Desk):
         given = given_to(locals())
         require(*given.values())
         require_choice("account_type", account_type, _ACCOUNT_TYPES)
-        held = [row for row in self.db.accounts.values() if row.get("user_id") == user_id]
+        held = [row for row in self.db.accounts.views() if row.get("user_id") == user_id]
         if not _is_eligible(account_type, held):
             raise Refused("Error: Account eligibility requirements not met.")
         account = hex_id(f"account:{user_id}:{account_type}:{account_class}")

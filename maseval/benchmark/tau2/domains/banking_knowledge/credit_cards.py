@@ -319,11 +319,11 @@ class CreditCardTools(Desk):
     def _blocks_an_increase(self, card: Row, account_id: str, user_id: str) -> bool:
         disputed = any(
             row.get("user_id") == user_id and row.get("status") in _OPEN_DISPUTE
-            for row in self.db.transaction_disputes.values()
+            for row in self.db.transaction_disputes.views()
         )
         ordered = any(
             row.get("credit_card_account_id") == account_id and row.get("status") in _OPEN_ORDER
-            for row in self.db.credit_card_orders.values()
+            for row in self.db.credit_card_orders.views()
         )
         return disputed or ordered or card.get("account_status", "").upper() in _BAD_STANDING
 

@@ -196,7 +196,7 @@ class DebitCardOrderTools(Desk):
 
     def _issue_reason(self, account_id: str) -> str:
         """Return the reason for issuing a card, as the account's first closed card gives it."""
-        cards = [r for r in self.db.debit_cards.values() if r.get("account_id") == account_id]
+        cards = [r for r in self.db.debit_cards.views() if r.get("account_id") == account_id]
         if not cards:
             return "new_account"
         closed: Row = next((card for card in cards if card.get("status") == "CLOSED"), {})
@@ -219,7 +219,7 @@ def _holdings(account: Row) -> float:
 
 
 def _any_of(table: BankTable, account_id: str, status: str) -> bool:
-    rows = table.values()
+    rows = table.views()
     return any(r.get("account_id") == account_id and r.get("status") == status for r in rows)
 
 
@@ -394,7 +394,7 @@ class DebitCardUseTools(Desk):
         account_id = cards.view(card_id).get("account_id")
         others = [
             key
-            for key, row in cards.items()
+            for key, row in cards.entries()
             if key != card_id
             and row.get("account_id") == account_id
             and row.get("status") == "ACTIVE"

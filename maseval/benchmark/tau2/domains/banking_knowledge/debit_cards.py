@@ -165,7 +165,7 @@ class DebitCardTools(Desk):
             )
         cards = [
             _listing_row({"card_id": key, **row})
-            for key, row in self.db.debit_cards.items()
+            for key, row in self.db.debit_cards.entries()
             if row.get("account_id") == account_id
         ]
         if not cards:

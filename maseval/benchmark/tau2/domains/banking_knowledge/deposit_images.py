@@ -1,6 +1,6 @@
 """Pictures that the bank's machines took of deposits: literal results of one tool.
 
-Recorded from tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
+After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import Refused

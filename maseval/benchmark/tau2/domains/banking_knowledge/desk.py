@@ -284,11 +284,11 @@ def _hits(table: BankTable, conditions: Mapping[str, Any]) -> list[FoundRow]:
     if len(conditions) == 1 and "limit" not in conditions:
         ((key, wanted),) = conditions.items()
         if "__" not in key:  # nearly all questions are of this form
-            return [(found, row) for found, row in table.items() if row.get(key) == wanted]
+            return [(found, row) for found, row in table.entries() if row.get(key) == wanted]
     limit = conditions.get("limit")
     tests = [_test(key, wanted) for key, wanted in conditions.items() if key != "limit"]
     hits: list[FoundRow] = []
-    for key, row in table.items():
+    for key, row in table.entries():
         if all(test(row) for test in tests):
             hits.append((key, row))
             if limit is not None and len(hits) >= limit:

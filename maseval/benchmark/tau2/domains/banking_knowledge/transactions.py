@@ -264,7 +264,7 @@ class TransactionTools(Desk):
         if account_id not in self.db.accounts:
             raise Refused(f"Error: Account '{account_id}' not found.")
         table = "bank_account_transaction_history"
-        rows = self.db.table(table).items()
+        rows = self.db.table(table).entries()
         hits = [(key, row) for key, row in rows if row.get("account_id") == account_id]
         hits.sort(key=lambda hit: _booking_date(hit[1]), reverse=True)
         return self._history(
@@ -285,7 +285,7 @@ class TransactionTools(Desk):
             raise Refused("Error: Invalid months value. Must be a positive integer.") from None
         if months <= 0:
             raise Refused("Error: months must be a positive integer.")
-        rows = self.db.payment_history.values()
+        rows = self.db.payment_history.views()
         payments = [r for r in rows if r.get("credit_card_account_id") == credit_card_account_id]
         if not payments:
             return f"No payment history found for account '{credit_card_account_id}'."

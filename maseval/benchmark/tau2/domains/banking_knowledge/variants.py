@@ -3,8 +3,7 @@
 Numbers are comparable only within a variant, so a variant is part of the domain's name:
 ``banking_knowledge@bm25``. Search tools are what an agent may look into the knowledge base with.
 
-After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/retrieval.py and
-retrieval_mixins.py (MIT, Sierra Research).
+After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/ (MIT, Sierra Research).
 """
 
 import re

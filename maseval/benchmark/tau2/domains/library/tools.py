@@ -36,7 +36,7 @@ class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
         Args:
             card_number: The number on the card, for example "B 0000 0000".
         """
-        for member in self.db.members.values():
+        for member in self.db.members.views():
             if member.card_number.replace(" ", "") == card_number.replace(" ", ""):
                 return member
         raise ValueError(f"No member has card number {card_number}")
@@ -49,7 +49,7 @@ class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
             name: First and last name, in any capitalisation.
             birth_date: The date of birth as YYYY-MM-DD.
         """
-        for member in self.db.members.values():
+        for member in self.db.members.views():
             same_name = member.name.casefold() == name.casefold()
             if same_name and member.birth_date.isoformat() == birth_date:
                 return member
@@ -77,7 +77,7 @@ class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
             text: A part of the title or of the author's name, in any capitalisation, or the id
                 of a title or of a copy.
         """
-        found = [title for title in self.db.titles.values() if self._fits(title, text)]
+        found = [title for title in self.db.titles.views() if self._fits(title, text)]
         return [
             {
                 **title.model_dump(),
@@ -251,29 +251,29 @@ class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
 
     def put_into_drop_box(self, barcode: str) -> None:
         """Note what fell into the drop box, unless it is registered as returned already."""
-        lent = any(loan.barcode == barcode and not loan.returned for loan in self.db.loans.values())
+        lent = any(loan.barcode == barcode and not loan.returned for loan in self.db.loans.views())
         if lent and barcode not in self.db.drop_box:
             self.db.drop_box.append(barcode)
 
     def _open_loans(self, member_id: str) -> list[Loan]:
-        loans = self.db.loans.values()
+        loans = self.db.loans.views()
         return [loan for loan in loans if loan.member_id == member_id and not loan.returned]
 
     def _active_holds(self, member_id: str) -> list[Hold]:
-        holds = self.db.holds.values()
+        holds = self.db.holds.views()
         return [h for h in holds if h.member_id == member_id and h.status != "cancelled"]
 
     def _unpaid_fines(self, member_id: str) -> list[Fine]:
-        fines = self.db.fines.values()
+        fines = self.db.fines.views()
         return [fine for fine in fines if fine.member_id == member_id and fine.status == "owed"]
 
     def _waiting(self, title_id: str) -> list[Hold]:
-        holds = self.db.holds.values()
+        holds = self.db.holds.views()
         waiting = [h for h in holds if h.title_id == title_id and h.status == "waiting"]
         return sorted(waiting, key=lambda hold: (hold.placed, hold.hold_id))
 
     def _copies(self, title_id: str) -> list[Copy]:
-        return [copy for copy in self.db.copies.values() if copy.title_id == title_id]
+        return [copy for copy in self.db.copies.views() if copy.title_id == title_id]
 
     def _fits(self, title: Title, text: str) -> bool:
         wanted = text.casefold().strip()
@@ -285,7 +285,7 @@ class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
         return self.db.titles.view(self.db.copies.view(barcode).title_id)
 
     def _loan_of(self, barcode: str) -> Loan:
-        for loan in self.db.loans.values():
+        for loan in self.db.loans.views():
             if loan.barcode == barcode and loan.returned is None:
                 return loan
         raise ValueError(f"Item {barcode} is not on loan")

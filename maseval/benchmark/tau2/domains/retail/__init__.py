@@ -39,7 +39,7 @@ class ItemRetailTools(RetailTools, called="RetailTools", predictable=True):
         raise ValueError("Item not found")
 
     def _searched_products(self) -> Iterable[Product]:
-        return self.db.products.values()
+        return self.db.products.views()
 
 
 class FaultyItemRetailTools(ItemRetailTools, called="RetailTools", predictable=True):

@@ -155,5 +155,5 @@ class RetailDB(DB):
             "num_products": len(self.products),
             "num_users": len(self.users),
             "num_orders": len(self.orders),
-            "total_num_items": sum(len(product.variants) for product in self.products.values()),
+            "total_num_items": sum(len(product.variants) for product in self.products.views()),
         }

@@ -183,7 +183,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         """
         products = self.db.products
         if products.touched:
-            return _list_products(products.values())
+            return _list_products(products.views())
         return _product_list(products.shared)
 
     @is_tool(ToolType.WRITE)
@@ -422,7 +422,7 @@ def _users_found(
     """
     texts = [word.lower() for word in words if isinstance(word, str)]
     if users.added_keys() or len(texts) < len(words):
-        return users.values()
+        return users.views()
     keys = index(users.shared).get(" ".join(texts), ())
     return (users.view(key) for key in keys if key in users)
 

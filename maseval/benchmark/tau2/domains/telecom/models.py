@@ -1,7 +1,6 @@
 """Records of the telecom company (plans, customers, lines, devices, bills) and of the phone.
 
-After tau2-bench v0.2.0, src/tau2/domains/telecom/data_model.py and user_data_model.py (MIT, Sierra
-Research).
+After tau2-bench v0.2.0, src/tau2/domains/telecom/*data_model.py (MIT, Sierra Research).
 """
 
 import datetime as dt

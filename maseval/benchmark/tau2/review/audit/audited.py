@@ -40,24 +40,22 @@ KINDS: Mapping[str, str] = {
     "text matches by chance": "something the agent must say is likely to be said anyway",
     "text is in no answer": "something the agent must say is not what the tools answer",
     "id nobody can know": "an id of the reference solution appears in no text and no tool answer",
-    "several right end states": "another choice is as correct as the gold's, but fails",
-    "number is not told": "nobody says for how many, and the gold is for a certain number",
     "table nobody can read": "records that no reading tool of either side looks at",
     "free text is compared": "the same in other words fails",
     "order of writes is compared": "the same calls in another order fail",
     "order in a list is compared": "the same list in another order fails",
     "persona contradicts the database": "the user's instructions contradict the database",
-    "wish is not carried out": "the reference solution does not do what the user insists on",
     "ticket leaves something out": "an agent that works alone is not told what a user is told",
     "unknown tool is named": "the policy or a document names a tool that neither side has",
     "tool defect": "a tool does not do what it says, in the benchmark's own world",
     "stored twice with different gold": "two tasks have the same request but different solutions",
+    "task is malformed": "a field of a task is missing, twice or where nobody reads it",
     "task cannot be read": "a task is not in the form that scoring needs",
 }
 
 FORMS: Mapping[Severity, tuple[Grade, Weight]] = {
     "error": ("proven", "state"),
-    "warning": ("likely", "state"),
+    "warning": ("undecided", "state"),
     "info": ("proven", "remark"),
 }
 """The grade and weight that a severity is."""

@@ -171,21 +171,8 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 _NUMBERED = re.compile(r"_\d{4}$")
-_MAKES_SURE = re.compile(r"\b[Mm]ake sure [^.!?\n]*")
 _SHOWS = re.compile(r"\bshow(?:s|ing) '([^'\n]+)'")
-_ITEM = re.compile(
-    r"""["'](\w+)["']: ["'](\$ ?\d[\d,.]*|\d[\d,.]* ?(?:points|dollars|miles|USD|GB|%))["']"""
-)
-_BOTH = re.compile(
-    r"\b(cancel|return|exchange|book|open|close|order|change|modify)\b[^.]*\bboth\b", re.I
-)
-# Words by which the user gives the people of a booking, or the booking that has them already.
-_PEOPLE = re.compile(
-    r"\b(?:passengers?|people|persons?|travell?ers?|alone|(?:for|just|only) (?:yourself|him|her)"
-    r"|friends?|wife|husband|son|daughter|kids?|child|children|family|mother|father|parents?"
-    r"|partner|brother|sister|reservations?|(?:exact )?same|upcoming)\b",
-    re.I,
-)
+_ITEM = re.compile(r"""["'](\w+)["']: ["'](\$ ?[\d,.]+|[\d,.]+ ?(?:points|dollars|USD|%))["']""")
 
 
 def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -197,16 +184,6 @@ def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
                 yield _contradiction(task, what, value, "no record has it", severity)
     for value, table in _unknown_ids(task):
         yield _contradiction(task, f"id in {table}", value, f"{table} has no such record")
-
-
-def wishes_not_done(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Find a wish for both of two things of which the reference solution does none."""
-    named = " ".join(action.name for action in task.spec.actions)
-    for sentence in _MAKES_SURE.findall(task.scenario):
-        verb = _BOTH.search(sentence)
-        if verb and verb[1].lower() not in named:
-            text = f"the user is told {sentence.strip()!r}, and the gold has no such call"
-            yield task.finding("wish is not carried out", "warning", text)
 
 
 def tickets_without_amounts(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -249,18 +226,6 @@ def amounts_as_texts(task: AuditedTask) -> Iterator[TaskFinding]:
         for name, value in _ITEM.findall(str(action.arguments).replace("\\", "")):
             text = f"{action.name} has {name} {value!r}, which is compared as a text"
             yield task.finding("free text is compared", "info", text)
-
-
-def people_not_counted(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Find people in a write of the reference solution whom the user's words do not count."""
-    for action in task.spec.actions if not _PEOPLE.search(task.scenario) else ():
-        for name, value in action.arguments.items():
-            first = value[0] if isinstance(value, list) and value else None
-            if isinstance(first, dict) and {"first_name", "last_name"} <= first.keys():
-                text = (
-                    f"{action.name} has {len(value)} in {name}, and the user is not told how many"
-                )
-                yield task.finding("number is not told", "info", text)
 
 
 def _is_led_there(task: AuditedTask, pattern: re.Pattern[str], value: str) -> bool:

@@ -1,40 +1,29 @@
 """A conversation as the causes read it, passed or failed, and the faults of its simulated user.
 
-A failed one is read once: what was written, what is missing, and who said which word. The steps of
-``causes.steps`` ask this reading and nothing else. What is missing comes from the
-smallest set of calls that would have made it pass, or after a cut-off from the whole reference
-solution. A wrong write is paired with the missing one that it stands for.
+A failed one is read once: what was written, what is missing, and who named which value. The steps
+of ``causes.steps`` ask this reading and nothing else. What is missing comes from the smallest set
+of calls that would have made it pass, or after a cut-off from the whole reference solution. A wrong
+write is paired with the missing one that it stands for.
 
-Of the faults of the user, looked for in passes as well, only what the record shows is found: a turn
-without a word or a call, a conversation that ends in the yes to an offer, an id or address that
-nobody gave the user, and in a failure what it is blamed for. Most of what readers note (wishes
-never said, conditions turned around, reports without a look at the device) is not found, so that a
-share of conversations with a fault is a lower bound.
+Of the faults of the user only what the record shows is found, in passes as well: a turn without a
+word or a call, and an id or address that nobody gave the user. All others are language, which a
+judge reads.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from maseval.benchmark.tau2.formats.message import (
-    OUT_OF_SCOPE,
-    STOP_TOKENS,
-    Tau2ToolCall,
-    has_text,
-    is_tool_call,
-)
+from maseval.benchmark.tau2.formats.message import Tau2ToolCall, has_text, is_tool_call
 from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, format_value
-from maseval.benchmark.tau2.review.plain_text import normalise
 from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT, TRANSFER_TOOL
-from maseval.benchmark.tau2.review.replies import Meaning, read_reply
-from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
+from maseval.benchmark.tau2.review.talk import CallMade, Talk
 from maseval.benchmark.tau2.scoring.case import Case
-from maseval.core.finding import NOT_READ, Finding
+from maseval.core.finding import Finding
 
 
 class Conversation:
@@ -81,33 +70,6 @@ class Conversation:
         made = (e.message_index for e in self.talk.calls if e.call["name"] == TRANSFER_TOOL)
         said = (e.message_index for e in self.talk.agent if TRANSFER_TEXT in e.text)
         return min((*made, *said), default=None)
-
-    @property
-    def last_words(self) -> str:
-        """The user's last message with its stop token; empty if the agent or a limit ended it."""
-        last = self.messages[-1] if self.messages else None
-        if last is None or last["role"] != "user" or self.ending != "user_stop":
-            return ""
-        content = last.get("content") or ""
-        return content if any(token in content for token in STOP_TOKENS) else ""
-
-    def offer_left_in_a_yes(self, calls: Iterable[Tau2ToolCall]) -> tuple[int, Tau2ToolCall] | None:
-        """Return the call, and the message with its offer, to which the user's last word is a yes.
-
-        None if there is no such offer, or if the agent called anything after it.
-        """
-        reply, asked = self.last_words, self.talk.agent[-1:]
-        if not reply or OUT_OF_SCOPE in reply or not asked:
-            return None
-        at, text = asked[0].message_index, asked[0].text
-        if any(made.message_index >= at for made in self.talk.calls):
-            return None
-        left = list(calls)
-        for call in left:
-            alone = len(left) == 1
-            if agrees_to(reply, call) and offers(text, normalise(reply), call, alone=alone):
-                return at, call
-        return None
 
     def silent_turns(self) -> Iterator[int]:
         """Yield the turns in which the user neither spoke nor called a tool."""
@@ -162,74 +124,6 @@ class Conversation:
 
 def same_call(one: Tau2ToolCall, other: Tau2ToolCall) -> bool:
     return one["name"] == other["name"] and one["arguments"] == other["arguments"]
-
-
-def agrees_to(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a reply to the offer of a call is a yes, or an order to make it."""
-    return read_reply(normalise(text), call["name"]) in (Meaning.YES, Meaning.REQUEST)
-
-
-def offers(text: str, reply: str, call: Tau2ToolCall, *, alone: bool) -> bool:
-    """Return True if a text asks whether to make a call, by itself or with what is replied.
-
-    A yes to "shall I transfer you?" is none to the write. If it is ``alone`` in what is left to do,
-    one word of the tool's name in the question is enough.
-    """
-    asked = [each for each in words.sentences(text) if words.asks(each)]
-    if not asked or words.speaks_of_a_transfer(asked[-1]):
-        return False
-    exchange = f"{text}\n{reply}"
-    meant = _means(exchange, call) or (alone and words.says_part_of_it(asked[-1], call["name"]))
-    return meant and not _other_ids(exchange, call)
-
-
-_TOKEN = re.compile(r"[#\w][\w.@'+-]*[\w]")
-_NUMBER = re.compile(r"(?<![\w.-])\d{8,12}(?![\w-])")
-
-
-def _id_like(text: str) -> list[str]:
-    """The words of a text that look like ids, numbers or addresses: they have a digit or an @."""
-    words = _TOKEN.findall(text)
-    return [word for word in words if len(word) >= 4 and re.search(r"[\d@]", word)]
-
-
-def _own_values(call: Tau2ToolCall) -> list[str]:
-    """Return the values that distinguish a call from others for the same person."""
-    arguments = {k: v for k, v in call["arguments"].items() if k not in words.OWNERS}
-    return list(dict.fromkeys(words.telling_values(arguments)))
-
-
-def _means(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text says what a call does, or names at least two of its own values.
-
-    One alone may be chance, as the name of its record.
-    """
-    named = sum(words.mentions(text, each) for each in _own_values(call))
-    return words.says_the_like(text, call["name"]) or named > 1
-
-
-def _other_ids(text: str, call: Tau2ToolCall) -> bool:
-    """Return True if a text names ids of the kind that a call has, and not all of the call's own.
-
-    Dates and short numbers do not count: they may stand for anything. Of long ones, which are
-    named for what is there as well as for what is to be, one of the call's own is enough.
-    """
-    values = _own_values(call)
-    numbers = {v for v in values if _NUMBER.fullmatch(v)}
-    named = set(_NUMBER.findall(text)) if numbers else set()
-    if named and not named & numbers:
-        return True
-    own = [v for v in values if _id_like(v) == [v] and re.search(r"[A-Za-z]", v)]
-    for kind in {_shape(value) for value in own}:
-        there = {word for word in _id_like(text) if _shape(word) == kind}
-        if there and not {value for value in own if _shape(value) == kind} <= there:
-            return True
-    return False
-
-
-def _shape(value: str) -> str:
-    """Return the form of an id: its letters, and how many digits."""
-    return re.sub(r"\d", "0", value.lstrip("#"))
 
 
 def is_id(value: str) -> bool:
@@ -357,24 +251,19 @@ class Failure(Conversation):
 
     @property
     def did_its_part(self) -> bool:
-        """True if the agent refused all that is missing, or did the rest and kept the case.
+        """True if the agent wrote something, or read all that the reference solution reads.
 
-        An agent that works alone refuses nothing: then all that is missing must be forbidden.
+        An agent that works alone did its part if all that is missing is forbidden.
         """
         if self.case.setting.solo:
             forbidden = forbidden_steps(self.case.setting, self.case.scenario)
             return all(call["id"] in forbidden for call in self.missing)
-        if all(self.refusal_of(call) for call in self.missing):
-            return True
-        return bool(self.done) and self.transferred_at is None
-
-    def refusal_of(self, call: Tau2ToolCall) -> Utterance | None:
-        """Return the agent's last text that refuses a call."""
-        for said in reversed(self.talk.agent):
-            refused = [each for each in words.sentences(said.text) if words.refusal(each)]
-            if any(words.says_part_of_it(each, call["name"]) for each in refused):
-                return said
-        return None
+        actions = [action.call() for action in self.case.task.actions]
+        reads = [call for call in actions if not self.case.setting.may_write(call)]
+        made = [each.call for each in self.talk.calls]
+        return bool(self.done) or (
+            bool(reads) and all(any(same_call(call, each) for each in made) for call in reads)
+        )
 
 
 def _in_common(one: Tau2ToolCall, other: Tau2ToolCall) -> int:
@@ -394,53 +283,21 @@ def _differing(name: str, made: object, wanted: object) -> Iterator[Difference]:
         yield Difference(name, made, wanted)
 
 
-LOOKED_FOR = (
-    "Looked for: empty turns, leaving in the same message as a yes, ids and "
-    "addresses that nobody gave the user, and in failures a mind that was not changed. "
-    "These were 12 of the 125 faults that readers noted in 180 conversations."
-)
-"""A sentence to stand above every number of faults."""
+def user_findings(case: Case) -> tuple[Finding, ...]:
+    """Return the faults of the user that the record shows, in the order of its messages.
 
-
-def user_findings(case: Case, cause: Finding | None = None) -> tuple[Finding, ...]:
-    """Return the faults of the user in a recorded conversation, in the order of its messages.
-
-    ``cause`` is why it failed, if it did. An agent that worked alone had no user.
+    An agent that worked alone had no user.
     """
     if case.setting.solo:
         return ()
     conversation = Conversation(case)
-    if not conversation.talk.is_english:
-        return (*_silent_turns(conversation), user_not_read("the conversation is not in English"))
-    found = [*_silent_turns(conversation), *_other_faults(conversation)]
-    blamed = cause is not None and "user" in (cause.who, cause.also)
-    if cause is not None and blamed and cause.kind not in {each.kind for each in found}:
-        found.append(replace(cause, source="user", who="user", also=None))
-    return tuple(sorted(found, key=lambda each: each.message or 0))
-
-
-def user_not_read(why: str) -> Finding:
-    """Return the finding that nobody could look for faults of the user."""
-    return Finding("user", "user", NOT_READ, NOT_READ, why, "undecided", weight="remark")
-
-
-def _fault(kind: str, text: str, message: int) -> Finding:
-    return Finding("user", "user", kind, kind, text, message=message)
-
-
-def _silent_turns(conversation: Conversation) -> Iterator[Finding]:
-    for at in conversation.silent_turns():
-        yield _fault("said nothing", "the user neither speaks nor acts", at)
-
-
-def _other_faults(conversation: Conversation) -> Iterator[Finding]:
-    """Yield what is found by reading words."""
-    for value, at in conversation.invented_values():
-        text = f"the user gives {value!r}, which is neither in its task nor said before"
-        yield _fault("invented fact", text, at)
-    done = [(each.call["name"], words.record(each.call)) for each in conversation.done]
-    left = [e for e in conversation.undone if (e["name"], words.record(e)) not in done]
-    found = conversation.offer_left_in_a_yes(left)
-    if found is not None:
-        text = f"the user says yes to the offer of message {found[0]} and leaves at once"
-        yield _fault("left while agreeing", text, len(conversation.messages) - 1)
+    silent, said = "said nothing", "invented fact"
+    found = [(at, silent, "the user neither speaks nor acts") for at in conversation.silent_turns()]
+    found += [
+        (at, said, f"the user gives {value!r}, which is neither in its task nor said before")
+        for value, at in conversation.invented_values()
+    ]
+    return tuple(
+        Finding("user", "user", kind, kind, text, "proven", message=at)
+        for at, kind, text in sorted(found)
+    )

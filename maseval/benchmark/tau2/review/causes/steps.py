@@ -1,18 +1,15 @@
 """The cause of a failure: who failed, by the first step that answers, of steps in their order.
 
-Each step is one fact that decides, from what is recomputed to what is left over. A step that named
-the reader's party in at least 95 of 100 readings is *likely*; for the others, and for the agent
-that is blamed by default because nothing else was found, the grade is *undecided*, and the party
-named is the one that it most often is. Where the task is wrong and the corrected one passes, the
-task stands first. docs/how-we-know.md has the rate of each step.
+Each step is a fact that decides, recomputed from the record. Where none does, the finding says so,
+with what is wrong and what is missing: who is to blame for that is language, which a judge reads.
+Where the task is wrong and the corrected one passes, the task stands first. docs/how-we-know.md has
+the rate of each step.
 
-Several facts are not steps because they were wrong as often as right: that the user said no (to
-insurance, to bags, to a new ticket), that the agent refused or never looked something up, and the
-amounts in a call, which are the agent's arithmetic. A new step should first be right in nine of ten
-conversations that it was not made from.
+Several facts are not steps because they were wrong as often as right: that the agent never looked
+something up, that the steps were used up, and the amounts in a call, which are the agent's
+arithmetic. A new step should first be right in nine of ten conversations that it was not made from.
 """
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -89,11 +86,6 @@ def beside_policy(cause: Finding, policy: Sequence[Finding]) -> Finding:
 
 CauseStep = Callable[[Failure], Finding | None]
 
-BY_DEFAULT = (
-    "by default: no other fact was found; 70 of 85 such failures that people read are the agent's"
-)
-"""The last evidence of a cause that no step decides; tests hold it against the readings."""
-
 _LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TOO_MANY_ERRORS)
 _LOOP = 5
 
@@ -104,14 +96,11 @@ def _blame(
     text: str,
     *,
     message: int | None = None,
-    grade: Grade = "likely",
-    also: Who | None = None,
+    grade: Grade = "proven",
     evidence: tuple[str, ...] = (),
 ) -> Finding:
     """Return a finding; the name of the step is filled in by whoever asks the steps."""
-    return Finding(
-        "cause", who, kind, "", text, grade=grade, message=message, also=also, evidence=evidence
-    )
+    return Finding("cause", who, kind, "", text, grade=grade, message=message, evidence=evidence)
 
 
 def no_verdict(failure: Failure) -> Finding | None:
@@ -125,7 +114,7 @@ def no_verdict(failure: Failure) -> Finding | None:
         kind, text, at = "not replayable", fault.meaning, fault.message_index
     else:
         return None
-    return _blame("infrastructure", kind, text, message=at, grade="proven")
+    return _blame("infrastructure", kind, text, message=at)
 
 
 # -- what is recomputed ------------------------------------------------------
@@ -163,43 +152,19 @@ def value_from_nowhere(failure: Failure) -> Finding | None:
     return None
 
 
-def language_not_read(failure: Failure) -> Finding | None:
-    """The conversation is not in English, and the steps that follow read words."""
-    if failure.talk.is_english:
-        return None
-    text = "the conversation is not in English"
-    return _blame("unclear", "language not read", text, grade="undecided")
-
-
-def left_while_agreeing(failure: Failure) -> Finding | None:
-    """The user ended the conversation with its yes to what is missing."""
-    found = failure.offer_left_in_a_yes(failure.missing)
-    if found is None or not failure.nothing_wrong_written:
-        return None
-    return _blame(
-        "user",
-        "left while agreeing",
-        f"the user agrees to {found[1]['name']}, offered in message {found[0]}, "
-        "and ends the conversation in the same message",
-        message=len(failure.messages) - 1,
-        evidence=tuple(_missing(failure)),
-    )
-
-
 # -- the task ----------------------------------------------------------------
 
 
 def another_right_end(failure: Failure) -> Finding | None:
     """It ended in another way that is as right.
 
-    An agent that neither refused what the task wants nor did the rest came to it by chance.
+    An agent that did nothing may have come to it by chance.
     """
     sound = failure.explanation.sound
     if sound is None or sound.kind == LEFT_OUT:
         return None
     if failure.nothing_wrong_written and not failure.did_its_part:
-        kind, facts = "right by chance", tuple(_facts(failure))
-        return _blame("task", kind, sound.text, also="agent", grade="undecided", evidence=facts)
+        return _undecided(failure, f"{sound.text}; the record does not show if it was meant")
     return _blame("task", "right in another way", sound.text)
 
 
@@ -208,20 +173,11 @@ _IMPOSSIBLE = ("gold impossible", "text to be told is wrong")
 
 
 def unsound_task(failure: Failure) -> Finding | None:
-    """No verdict on the task can be right, and nothing wrong was written.
-
-    It is the agent's all the same where it did nothing: it has to refuse what is missing, or to do
-    the rest of the task.
-    """
+    """Nobody can pass the task, whatever is written."""
     sound = failure.explanation.sound
-    if sound is None or sound.kind != LEFT_OUT:
+    if sound is None or sound.kind != LEFT_OUT or not sound.text.startswith(_IMPOSSIBLE):
         return None
-    reason = sound.text
-    if reason.startswith(_IMPOSSIBLE):
-        return _blame("task", "unsound", reason, grade="proven")
-    if not failure.nothing_wrong_written or not failure.did_its_part:
-        return None
-    return _blame("task", "unsound", reason, grade="undecided")
+    return _blame("task", "unsound", sound.text)
 
 
 def choice_left_open(failure: Failure) -> Finding | None:
@@ -235,68 +191,39 @@ def choice_left_open(failure: Failure) -> Finding | None:
         if not any(choice.allows(tool, argument, failure.scenario) for choice in choices):
             return None
     at = failure.pairs[0].made.message_index
-    text = f"{differences[0][1]}; the task does not say which"
-    return _blame("task", "choice left open", text, message=at, grade="undecided")
+    return _undecided(failure, f"{differences[0][1]}; the task does not say which", at)
 
 
 # -- the user ----------------------------------------------------------------
 
 
 def value_invented_by_the_user(failure: Failure) -> Finding | None:
-    """The user gave an id or address that task, tools and agent do not have.
-
-    If no call with it worked, the agent could have looked further.
-    """
+    """The user gave an id or address that task, tools and agent do not have, and it was written."""
     for value, at in failure.invented_values():
-        text = f"the user gives {value!r}, which is not in its task"
-        used = [
-            each
-            for each in failure.talk.calls
-            if value in words.telling_values(each.call["arguments"])
-        ]
-        if any(each in failure.wrong for each in used):
+        used = (e for e in failure.wrong if value in words.telling_values(e.call["arguments"]))
+        if any(used):
+            text = f"the user gives {value!r}, which is not in its task"
             return _blame("user", "invented fact", text, message=at)
-        if failure.missing and all(each.failed for each in used):
-            kind = "invented fact"
-            return _blame("agent", kind, text, message=at, also="user", grade="undecided")
     return None
 
 
-# -- limits and what stays open ----------------------------------------------
+# -- the agent ---------------------------------------------------------------
 
 
-def used_up_the_limit(failure: Failure) -> Finding | None:
-    """The steps or the failed calls were used up."""
-    if failure.ending not in _LIMITS:
-        return None
-    text = f"cut off after {len(failure.messages)} messages ({failure.ending})"
+def went_in_circles(failure: Failure) -> Finding | None:
+    """The steps or the failed calls were used up, and the last calls are identical."""
     calls = failure.talk.calls[::-1]
-    last = [*takewhile(lambda e: render_call(e.call) == render_call(calls[0].call), calls)]
-    if len(last) >= _LOOP and last[0].call["requestor"] == "assistant":
-        text += f", the last {len(last)} calls identical: {render_call(last[0].call)}"
-        return _blame("agent", "went in circles", text, message=last[-1].message_index)
-    more = tuple(_missing(failure))
-    return _blame("agent", "used up the limit", text, evidence=more, grade="undecided")
-
-
-_CHANGE_OF_MIND = re.compile(
-    r"\b(?:if|when) the (?:\w+ )?agent (?:finally )?asks (?:you )?(?:for|to) (?:\w+ )?confirm"
-)
-
-
-def changes_its_mind(failure: Failure) -> Finding | None:
-    """The task wants the user to change its mind when it is asked to confirm, and it was asked."""
-    asked = any(each.asks for each in failure.talk.agent)
-    if not asked or not _CHANGE_OF_MIND.search(failure.scenario):
+    if failure.ending not in _LIMITS or not calls:
         return None
-    text = "the task wants the user to change its mind when it is asked to confirm"
-    wrong = failure.wrong[0].message_index if failure.wrong else len(failure.messages)
-    said = failure.talk.user_before(wrong)
-    at = said[-1].message_index if said else None
-    return _blame("user", "did not change its mind", text, message=at, grade="undecided")
+    last = [*takewhile(lambda e: render_call(e.call) == render_call(calls[0].call), calls)]
+    if len(last) < _LOOP or last[0].call["requestor"] != "assistant":
+        return None
+    text = f"{_cut_off(failure)}, the last {len(last)} calls identical: {render_call(last[0].call)}"
+    return _blame("agent", "went in circles", text, message=last[-1].message_index)
 
 
-# -- the agent, by default ---------------------------------------------------
+def _cut_off(failure: Failure) -> str:
+    return f"cut off after {len(failure.messages)} messages ({failure.ending})"
 
 
 def transferred_with_work_left(failure: Failure) -> Finding | None:
@@ -308,67 +235,51 @@ def transferred_with_work_left(failure: Failure) -> Finding | None:
     if at is None or not (failure.missing or unsaid):
         return None
     left = [_short(call) for call in failure.missing] or [f"saying {unsaid[0]!r}"]
-    return _blame(
-        "agent",
-        "transferred too early",
-        f"the agent transfers to a human in message {at} with work left: {left[0]}",
-        message=at,
-        grade="likely" if failure.explanation.sound is None else "undecided",
-        evidence=tuple(_facts(failure)),
-    )
+    text = f"the agent transfers to a human in message {at} with work left: {left[0]}"
+    if failure.explanation.sound is not None:
+        return _undecided(failure, text, at)
+    more = tuple(_facts(failure))
+    return _blame("agent", "transferred too early", text, message=at, evidence=more)
 
 
-def wrong_write(failure: Failure) -> Finding | None:
-    """Something else was done than what is wanted."""
+# -- what the record does not decide -----------------------------------------
+
+
+def not_decided(failure: Failure) -> Finding:
+    """No fact decides: what is wrong or missing is named, and nobody is blamed."""
+    return _undecided(failure, *_main_fact(failure))
+
+
+def _main_fact(failure: Failure) -> tuple[str, int | None]:
+    """Return what went wrong in a sentence, and the message that shows it."""
+    if failure.ending in _LIMITS:
+        return _cut_off(failure), None
     for pair in failure.pairs:
         differing = "; ".join(map(str, pair.choices or pair.differences))
-        text = f"{_short(pair.made.call)} has {differing}"
-        return _default(failure, "wrong write", text, pair.made.message_index)
+        return f"{_short(pair.made.call)} has {differing}", pair.made.message_index
     for made in failure.wrong:
-        text = f"{_short(made.call)} was not wanted"
-        return _default(failure, "extra write", text, made.message_index)
-    return None
-
-
-def missing_write(failure: Failure) -> Finding | None:
-    """Something that is wanted was not done."""
-    if not failure.missing:
-        return None
-    call = failure.missing[0]
-    kind = "missing write" if failure.case.setting.may_write(call) else "missing action"
-    refused = [each for each in failure.tried if each.failed and each.call["name"] == call["name"]]
-    if refused:
-        last = refused[-1]
-        text = f"the tool refused {_short(last.call)}: {excerpt(last.answer, 120)}"
-        return _default(failure, kind, text, last.message_index)
-    said = failure.refusal_of(call)
-    if said is not None:
-        text = (
-            f"the agent declines {_short(call)}, which was wanted, in message {said.message_index}"
-        )
-        return _default(failure, kind, text, said.message_index)
-    return _default(failure, kind, f"{_short(call)} was not made", None)
-
-
-def not_said(failure: Failure) -> Finding | None:
-    """Everything was done, and something was not said."""
-    unsaid = failure.explanation.to_be_said
-    if not unsaid:
-        return None
-    text = f"the agent never said {', '.join(map(repr, unsaid))}"
-    return _default(failure, "information not given", text, None)
-
-
-def left_over(failure: Failure) -> Finding | None:
-    """No smallest repair was found, and no write stands out."""
+        return f"{_short(made.call)} was not wanted", made.message_index
+    for call in failure.missing:
+        refused = [e for e in failure.tried if e.failed and e.call["name"] == call["name"]]
+        if refused:
+            why = excerpt(refused[-1].answer, 120)
+            text = f"the tool refused {_short(refused[-1].call)}: {why}"
+            return text, refused[-1].message_index
+        return f"{_short(call)} was not made", None
+    if unsaid := failure.explanation.to_be_said:
+        return f"the agent never said {', '.join(map(repr, unsaid))}", None
     gates = ", ".join(failure.explanation.failed_gates) or "nothing that was checked"
-    return _default(failure, "failed check", f"failed at {gates}", None)
+    return f"failed at {gates}", None
 
 
-def _default(failure: Failure, kind: str, text: str, message: int | None) -> Finding:
-    more = (*_facts(failure), BY_DEFAULT)
-    kind = f"{kind}, by default"
-    return _blame("agent", kind, text, message=message, evidence=more, grade="undecided")
+NOT_DECIDED = "not decided by records"
+
+
+def _undecided(failure: Failure, text: str, message: int | None = None) -> Finding:
+    evidence = tuple(_facts(failure))
+    return _blame(
+        "unclear", NOT_DECIDED, text, message=message, grade="undecided", evidence=evidence
+    )
 
 
 def _short(call: Tau2ToolCall) -> str:
@@ -398,17 +309,11 @@ STEPS: tuple[CauseStep, ...] = (
     no_verdict,
     forbidden_write,
     value_from_nowhere,
-    language_not_read,
-    left_while_agreeing,
     another_right_end,
     unsound_task,
     choice_left_open,
     value_invented_by_the_user,
-    used_up_the_limit,
-    changes_its_mind,
+    went_in_circles,
     transferred_with_work_left,
-    wrong_write,
-    missing_write,
-    not_said,
-    left_over,
+    not_decided,
 )

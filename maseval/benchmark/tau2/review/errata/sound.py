@@ -23,8 +23,9 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.review.errata.erratum import Erratum, errata_for, gold_actions
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
-from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, NOT_ENGLISH
+from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED
 from maseval.benchmark.tau2.review.policy.rules import inner_call
+from maseval.benchmark.tau2.review.talk import Talk
 from maseval.benchmark.tau2.review.words import record
 from maseval.benchmark.tau2.scoring.case import Case, words_told
 from maseval.benchmark.tau2.scoring.score import score
@@ -53,6 +54,9 @@ _ALIKE = {
 _WORD = re.compile(r"(?:[^\W_]|\.)+")
 # The point in 14.50 is no sign to leave out: it tells the number from 1450.
 _SIGNS = re.compile(r"(?<!\d)\.|\.(?!\d)|[^\w\s.]|_")
+
+
+_OF_AN_ID = re.compile(r"_\d+$")
 
 
 def with_criteria(case: Case, **changes: object) -> Case:
@@ -85,7 +89,8 @@ def other_right_end(case: Case, errata: Sequence[Erratum], official: RewardInfo)
         made = _made_alike(case, right)
         if made is None or not passes(with_criteria(case, actions=tuple(made.actions)), official):
             continue
-        if not (made.chosen or right is not gold) or _chosen_well(case):
+        choices = made.chosen or right is not gold
+        if not choices or (_chosen_well(case) and _are_said(made.said, case)):
             return ", ".join([*_differences(case.setting, gold, right), *made.words])
     return None
 
@@ -126,18 +131,21 @@ class _MadeAlike(NamedTuple):
     actions: Sequence[Action]
     words: Sequence[str]
     chosen: bool
+    said: Sequence[str]
 
 
 class _Twin(NamedTuple):
     """A call that does what a step of a solution does, ``at`` a place among the writes made.
 
-    ``chosen`` is True if it made an open choice in its own way.
+    ``chosen`` is True if it made an open choice in its own way, and ``said`` are the values that
+    somebody must have named for that.
     """
 
     at: int
     call: Tau2ToolCall
     words: Sequence[str]
     chosen: bool
+    said: Sequence[str]
 
 
 def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
@@ -181,7 +189,8 @@ def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
         and kit.has_tool(each.name)
         and kit.mutates(each.name)
     ]
-    return _MadeAlike([*before, *as_made], words, any(twin.chosen for twin in twins))
+    said = [value for twin in twins for value in twin.said]
+    return _MadeAlike([*before, *as_made], words, any(twin.chosen for twin in twins), said)
 
 
 def _twin(
@@ -193,6 +202,7 @@ def _twin(
         return None
     listed = [each for each in domain.choices if name in each.tools]
     may_differ = {each.argument for each in listed if each.allows(name, each.argument, scenario)}
+    named = {each.argument for each in listed if each.settled_by is not None}
     if not ours.keys() ^ theirs.keys() <= may_differ:
         return None
     shuffled = {
@@ -201,7 +211,7 @@ def _twin(
         if each.unordered
         for key in _keys_in_other_order(ours, theirs, (each.argument, *each.beside))
     }
-    words, chosen = [], False
+    words, chosen, said = [], False, []
     for key in dict.fromkeys((*ours, *theirs)):
         value, found = ours.get(key), theirs.get(key)
         if found == value:
@@ -213,10 +223,11 @@ def _twin(
         elif key in may_differ:
             words.append(_instead(_noun(domain, name, key), found, value))
             chosen = True
+            said += [found] if key in named and isinstance(found, str) else []
         else:
             return None
     words = list(dict.fromkeys(words))
-    return _Twin(at, made, words, chosen)
+    return _Twin(at, made, words, chosen, said)
 
 
 def _spelling(text: object) -> object:
@@ -276,15 +287,26 @@ def _records(database: Any) -> int:
     return sum(len(table) for _, table in database if isinstance(table, Table))
 
 
-def _chosen_well(case: Case) -> bool:
-    """Return True if the policy's rules have nothing against the writes that are not the gold's.
+def _are_said(values: Sequence[str], case: Case) -> bool:
+    """Return True if each choice was named by the user, or to the user before its last text.
 
-    A choice is right only if the user made it, or agreed to it.
+    Of an id its kind is enough, as in "gift card". A domain without rules asks for no agreement.
     """
     if not case.setting.domain.rules:
         return True
+    talk = Talk(case.messages)
+    last = talk.user[-1].message_index if talk.user else 0
+    said = "\n".join(each.lower for each in (*talk.user, *talk.agent_before(last)))
+    kinds = [_OF_AN_ID.sub("", each).replace("_", " ").lower() for each in values]
+    return all(all(word in said for word in kind.split()) for kind in kinds)
+
+
+def _chosen_well(case: Case) -> bool:
+    """Return True if the policy's rules have nothing against the writes that are not the gold's."""
+    if not case.setting.domain.rules:
+        return True
     found = check_case(case)
-    if found.unreadable or any(each.text == NOT_ENGLISH for each in found.undecided):
+    if found.unreadable:
         return False
     gold = [(step.name, step.arguments) for step in case.task.actions]
     failed = found.failed_rules

@@ -21,20 +21,8 @@ from maseval.benchmark.tau2.world.world import World
 from maseval.core.words import count_of, excerpt
 
 WorldFacts = dict[str, object]
-_NUMBER = re.compile(r"\d+(?:\.\d+)?")
-# A number by itself, with or without a currency: no part of an id, a date or a time of day, and
-# nothing that is measured in time, data or percent.
-_AMOUNT = re.compile(
-    r"(?<![\w.#/:-])\d+(?:\.\d+)?(?![\w/:%-])(?!\.\d)"
-    r"(?!\s*(?:-?to-?\s*\d+\s*)?(?:business )?(?:hours?|hrs?|minutes?|mins?|days?|weeks?|months?"
-    r"|years?|am|pm|a\.m|p\.m|percent|gb|mb|mbps)\b)(?!\s+%)",
-    re.IGNORECASE,
-)
-_DATE = re.compile(
-    r"\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}(?:st|nd|rd|th)?\b"
-    r"(?:,? \d{4}\b)?|\b\d{1,2}(?:st|nd|rd|th)\b",
-    re.IGNORECASE,
-)
+# A number by itself: no part of an id or a date.
+_NUMBER = re.compile(r"(?<![\w.#/:-])\d+(?:\.\d+)?(?![\w/:%-])")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _NEAR = 0.5  # a number that is further off, in proportion, is no evidence
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -262,6 +250,6 @@ def _closeness(sentence: str, wanted: str) -> float:
     if not _NUMBER.fullmatch(wanted):
         return len({*_WORD.findall(wanted)} & {*_WORD.findall(sentence.lower())})
     target = float(wanted)
-    without = _THOUSANDS.sub("", _DATE.sub(" ", sentence))
-    apart = (abs(float(each) - target) for each in _AMOUNT.findall(without))
+    without = _THOUSANDS.sub("", sentence)
+    apart = (abs(float(each) - target) for each in _NUMBER.findall(without))
     return max((1 / (1 + each) for each in apart if each <= _NEAR * abs(target)), default=0.0)

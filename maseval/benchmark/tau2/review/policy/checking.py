@@ -24,8 +24,6 @@ from maseval.core.finding import Finding, Grade, Weight
 from maseval.core.words import excerpt
 from maseval.data.folder import AnyPath
 
-NOT_ENGLISH = "the conversation is not in English"
-
 GoldBreach = tuple[str, str, str]
 """A rule that a reference solution breaks, the tool, and the record or the arguments."""
 
@@ -100,14 +98,9 @@ class _Findings:
                 if isinstance(answer, Broken):
                     self._breach(rule, answer, moment)
                 else:
-                    self.doubt(rule, answer.reason, moment)
+                    self._doubt(rule, answer.reason, moment)
         except Exception as error:  # a rule of anybody's: what others found must stay
-            self.doubt(rule, f"{_RULE_FAILED}{type(error).__name__}: {error}", moment)
-
-    def doubt(self, rule: Rule, reason: str, moment: CallMoment | None = None) -> None:
-        """Note that a rule could not be asked, or did not decide."""
-        self.asked[rule.id] = None
-        self._add(rule, UNDECIDED, "undecided", rule.weight, Broken(reason), moment)
+            self._doubt(rule, f"{_RULE_FAILED}{type(error).__name__}: {error}", moment)
 
     def result(self) -> PolicyResult:
         """Return all that was found, what is decided first."""
@@ -115,6 +108,11 @@ class _Findings:
         return PolicyResult(
             tuple(self.asked), tuple(each for each, _ in found), tuple(call for _, call in found)
         )
+
+    def _doubt(self, rule: Rule, reason: str, moment: CallMoment | None) -> None:
+        """Note that a rule did not decide; what a refused call would have broken weighs nothing."""
+        weight = "remark" if moment is not None and moment.failed else rule.weight
+        self._add(rule, UNDECIDED, "undecided", weight, Broken(reason), moment)
 
     def _breach(self, rule: Rule, broken: Broken, moment: CallMoment | None) -> None:
         kind, weight = BROKE, rule.weight
@@ -124,7 +122,7 @@ class _Findings:
             kind, weight = TRIED, "remark"
         elif moment is not None and (rule.id, *_subject(moment.call)) in self.demanded():
             kind, weight = DEMANDED, "remark"
-        self._add(rule, kind, "proven" if rule.is_replayed else "likely", weight, broken, moment)
+        self._add(rule, kind, "proven", weight, broken, moment)
 
     def _add(
         self,
@@ -155,16 +153,12 @@ def check_case(case: Case, *, scripted: bool = False) -> PolicyResult:
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
     findings = _Findings(lambda: gold_breaches(case.setting, case.scenario, ticket))
     talk = Talk(case.recording.messages)
-    read = case.setting.solo or not book.reading_words or talk.is_english
     try:
-        _play(case.setting, talk, book, findings, words=read, ticket=ticket)
+        _play(case.setting, talk, book, findings, ticket)
     except ReplayError as error:
         return not_checked(str(error).partition("\n")[0])
-    for rule in () if read else book.reading_words:
-        findings.doubt(rule, NOT_ENGLISH)
     for rule in () if case.setting.solo else book.about_talk:
-        if read or not rule.reads_words:
-            findings.ask(rule, talk)
+        findings.ask(rule, talk)
     return findings.result()
 
 
@@ -193,8 +187,6 @@ def _play(
     talk: Talk,
     book: "_RuleBook",
     findings: _Findings,
-    *,
-    words: bool,
     ticket: str | None,
 ) -> None:
     """Make the calls again, and ask before each of the agent's."""
@@ -206,8 +198,7 @@ def _play(
             tools = world.tools, world.user_tools
             moment = CallMoment(call, made.message_index, *tools, talk, made.answer, ticket)
             for rule in rules:
-                if not rule.reads_words or (words and not setting.solo):
-                    findings.ask(rule, moment)
+                findings.ask(rule, moment)
         # A tool that is no write may change what later calls can do.
         ours = call["requestor"] == "assistant"
         if setting.may_write(call) or (ours and setting.domain.toolkit.mutates(call["name"])):
@@ -234,7 +225,7 @@ def _check_gold(key: GoldKey, told: str, ticket: str | None) -> PolicyResult:
         messages.append({"role": call["requestor"], "content": None, "tool_calls": [call]})
         messages.append({"role": "tool", "id": call["id"], "content": ""})
     book = _rule_book(setting.domain, True)
-    _play(setting._replace(solo=False), Talk(messages), book, findings, words=True, ticket=ticket)
+    _play(setting._replace(solo=False), Talk(messages), book, findings, ticket)
     return findings.result()
 
 
@@ -267,7 +258,6 @@ class _RuleBook:
 
     def __init__(self, domain: Domain, only_state: bool) -> None:
         self.rules = [each for each in domain.rules if each.kind is Kind.STATE or not only_state]
-        self.reading_words = [each for each in self.rules if each.reads_words]
         self.about_talk = [each for each in self.rules if each.is_about_talk]
         self.by_tool: dict[str, list[Rule]] = {}
         for rule in self.rules:

@@ -8,7 +8,7 @@ where the record does not decide it, and nothing where the policy is kept or doe
 import inspect
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache, partialmethod
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -19,7 +19,7 @@ from maseval.core.finding import Weight
 
 
 class Kind(StrEnum):
-    """The evidence a rule goes by; ``FORM`` is how a call is made, and no breach of substance."""
+    """The evidence a rule goes by; ``FORM`` is how it is done, and no breach of substance."""
 
     STATE = "state"
     DATA_FLOW = "data flow"
@@ -39,7 +39,7 @@ class Broken(NamedTuple):
 
 
 class CannotTell(NamedTuple):
-    """The record does not decide whether the rule was kept."""
+    """The record does not decide whether the rule was kept; a judge that reads it may."""
 
     reason: str
 
@@ -83,10 +83,7 @@ class Rule:
 
     ``place`` is the heading of the policy under which it stands, and what it is there. ``tools``
     are those of the agent about whose calls it is asked; one that ``is_about_talk`` is asked once
-    about the whole conversation. A rule that ``reads_words`` is not asked
-    about a conversation that is not in English; one that ``hears`` is, and looks at the state first
-    and then for a wish in what was said. One that ``is_manner`` is about how a change came about
-    that the user wanted and the policy allows.
+    about the whole conversation.
     """
 
     id: str
@@ -96,55 +93,27 @@ class Rule:
     tools: Collection[str]
     check: Callable[[Any], Iterable[Answer]]
     is_about_talk: bool = False
-    reads_words: bool = False
-    hears: bool = False
-    is_manner: bool = False
 
     @property
     def weight(self) -> Weight:
         """What a breach of it weighs."""
-        if self.is_manner:
-            return "manner"
         return "remark" if self.kind is Kind.FORM else "state"
 
-    @property
-    def is_replayed(self) -> bool:
-        """True if it goes by the state alone, so that anyone who replays the calls finds it."""
-        return self.kind is Kind.STATE and not (self.reads_words or self.hears)
 
-
-def rule(
-    name: str,
-    kind: Kind,
-    *,
-    place: str,
-    tools: Collection[str],
-    reads_words: bool | None = None,
-    manner: bool = False,
-) -> Callable[[Check], Rule]:
-    """Make a rule of a function that looks at a call; the function's docstring is its text.
-
-    Rules of the protocol read words unless they say that they do not.
-    """
-    words = kind is Kind.PROTOCOL if reads_words is None else reads_words
+def rule(name: str, kind: Kind, *, place: str, tools: Collection[str]) -> Callable[[Check], Rule]:
+    """Make a rule of a function that looks at a call; the function's docstring is its text."""
 
     def make_rule(check: Check) -> Rule:
-        text = _first_sentence(check)
-        asked_of = frozenset(tools)
-        return Rule(name, kind, text, place, asked_of, check, reads_words=words, is_manner=manner)
+        return Rule(name, kind, _first_sentence(check), place, frozenset(tools), check)
 
     return make_rule
 
 
-def talk_rule(
-    name: str, kind: Kind, *, place: str, reads_words: bool = True, manner: bool = False
-) -> Callable[[TalkCheck], Rule]:
+def talk_rule(name: str, kind: Kind, *, place: str) -> Callable[[TalkCheck], Rule]:
     """Make a rule of a function that looks at the whole conversation once."""
 
     def make_rule(check: TalkCheck) -> Rule:
-        text = _first_sentence(check)
-        made = Rule(name, kind, text, place, (), check, is_about_talk=True, is_manner=manner)
-        return replace(made, reads_words=reads_words)
+        return Rule(name, kind, _first_sentence(check), place, (), check, is_about_talk=True)
 
     return make_rule
 
@@ -162,42 +131,27 @@ class Policy(Generic[Moment]):
         self._domain, self._kind = domain, kind
 
     def talk(
-        self,
-        name: str,
-        place: str,
-        *,
-        kind: Kind = Kind.PROTOCOL,
-        words: bool = True,
-        manner: bool = False,
+        self, name: str, place: str, *, kind: Kind = Kind.PROTOCOL
     ) -> Callable[[TalkCheck], Rule]:
         """Make a rule of a function that looks at the whole conversation once."""
-        name = f"{self._domain}.{name}"
-        return talk_rule(name, kind, place=place, reads_words=words, manner=manner)
+        return talk_rule(f"{self._domain}.{name}", kind, place=place)
 
     def _make(
-        self,
-        kind: Kind,
-        name: str,
-        place: str,
-        *tools: str,
-        words: bool | None = None,
-        hears: bool = False,
-        manner: bool = False,
+        self, kind: Kind, name: str, place: str, *tools: str
     ) -> Callable[[Callable[[Moment], Iterable[Answer]]], Rule]:
-        make = rule(f"{self._domain}.{name}", kind, place=place, tools=tools, reads_words=words)
+        make = rule(f"{self._domain}.{name}", kind, place=place, tools=tools)
 
         def make_rule(check: Callable[[Moment], Iterable[Answer]]) -> Rule:
             def look(moment: CallMoment) -> Iterable[Answer]:
                 return check(moment.seen_as(self._kind))
 
             look.__doc__ = check.__doc__
-            return replace(make(look), hears=hears, is_manner=manner)
+            return make(look)
 
         return make_rule
 
     state = partialmethod(_make, Kind.STATE)
     flow = partialmethod(_make, Kind.DATA_FLOW)
-    spoken_flow = partialmethod(_make, Kind.DATA_FLOW, words=True)
     protocol = partialmethod(_make, Kind.PROTOCOL)
     form = partialmethod(_make, Kind.FORM)
 

@@ -6,6 +6,8 @@ anew.
 
 The text that enters a hash takes longer to make than many a conversation takes to replay. So two
 values are compared as they enter a hash without writing either of them down where that can be.
+
+After tau2-bench v0.2.0, src/tau2/environment/db.py (MIT, Sierra Research).
 """
 
 import datetime as dt

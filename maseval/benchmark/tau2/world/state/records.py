@@ -4,6 +4,8 @@ Airline's database has 2,800 records and takes as long to parse as a hundred too
 loaded once, and an environment holds only the records it took into its hands. What is shared
 refuses every write, loudly: a wrongly written tool fails in its test instead of leaking into
 another simulation.
+
+After tau2-bench v0.2.0, src/tau2/environment/db.py (MIT, Sierra Research).
 """
 
 import copy
@@ -237,10 +239,11 @@ class SharedTable(Generic[RecordT]):
 
 
 class Table(MutableMapping[str, RecordT]):
-    """One environment's table: ``table[key]`` is private to it, ``view`` and scans are shared.
+    """One environment's table: its records are private to it, ``view`` and ``views`` are shared.
 
-    Write ``table[key]`` to change a record, ``table.view(key)`` or ``table.values()`` to read one
-    without a copy.
+    Like any mapping it always hands out the same object for a key, which sees all changes. To read
+    records without a copy, as those who look through a whole table do, there are ``view(key)``,
+    ``views`` and ``entries``: what they return may be replaced as soon as a record is changed.
     """
 
     __slots__ = ("_own", "_removed", "_shared")
@@ -320,13 +323,13 @@ class Table(MutableMapping[str, RecordT]):
         """The keys that the loaded table does not have."""
         return [key for key in self._own if key not in self._shared.raw]
 
-    def values(self) -> Iterator[RecordT]:  # type: ignore[override]
+    def views(self) -> Iterator[RecordT]:
         """Every record, for reading only."""
         if not self._own and not self._removed:
             return iter(self._shared.records().values())
-        return (record for _, record in self.items())
+        return (record for _, record in self.entries())
 
-    def items(self) -> Iterator[tuple[str, RecordT]]:  # type: ignore[override]
+    def entries(self) -> Iterator[tuple[str, RecordT]]:
         """Every key and record, for reading only."""
         shared, own, removed = self._shared.records(), self._own, self._removed
         for key, record in shared.items():
@@ -377,7 +380,7 @@ class Table(MutableMapping[str, RecordT]):
             handler(dict[str, record_type]),  # type: ignore[valid-type]
             serialization=core_schema.plain_serializer_function_ser_schema(
                 lambda table: {
-                    key: record.model_dump(warnings=False) for key, record in table.items()
+                    key: record.model_dump(warnings=False) for key, record in table.entries()
                 }
             ),
         )

@@ -1,26 +1,12 @@
 """The airline's policy as rules: what the database says about each change an agent makes.
 
-The details of each change must have been heard by the user before the yes. Rules about what was
-said are in ``terms`` and ``conduct``.
+Rules about what was known are in ``conduct``, those about compensation in ``terms``.
 """
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.domains.airline.models import (
-    AIRPORTS,
-    Certificate,
-    CreditCard,
-    Flight,
-    GiftCard,
-    PaymentMethod,
-)
-from maseval.benchmark.tau2.review.plain_text import NUMBERS
-from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.absence import missing, spoken
+from maseval.benchmark.tau2.domains.airline.models import Certificate, CreditCard, GiftCard
 from maseval.benchmark.tau2.review.policy.airline import conduct, terms
 from maseval.benchmark.tau2.review.policy.airline.conduct import (
     BAGGAGES,
@@ -34,121 +20,17 @@ from maseval.benchmark.tau2.review.policy.airline.conduct import (
     AirlineCall,
     airline,
     number_of,
-    text_of,
 )
-from maseval.benchmark.tau2.review.policy.airline.terms import CABINS
-from maseval.benchmark.tau2.review.policy.claims import AIRLINE_CLAIMS, only_done_is_claimed
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
-    names,
     no_text_beside_a_call,
     nothing_after_a_transfer,
     one_call_at_a_time,
-    spell_date,
     transfer_is_announced,
-    transfer_is_wanted,
 )
-from maseval.benchmark.tau2.review.policy.payments import methods_named
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
-from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
+from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, rules_in
 
-
-class Detail(NamedTuple):
-    """A part of an action that the user must hear of before the yes.
-
-    ``is_named`` finds it in a text in lower case, ``paraphrase`` words that may stand for it.
-    """
-
-    name: str
-    value: object
-    is_named: Callable[[str], bool]
-    paraphrase: str | re.Pattern[str] = "$^"
-
-
-def _spelled(*forms: str | re.Pattern[str]) -> Callable[[str], bool]:
-    return lambda text: any(names(text, form) for form in forms)
-
-
-def _details(call: AirlineCall) -> Iterator[Detail]:
-    """Yield what an action is about, by the arguments that it has."""
-    reservation, moved, cabin = call.reservation, call.moved, call.text("cabin")
-    if reservation is not None:
-        codes = (reservation.origin, reservation.destination)
-        places = [place.lower() for code in codes for place in (code, AIRPORTS.get(code, code))]
-        name = reservation.reservation_id
-        yield Detail("the reservation", name, _spelled(name), "|".join(map(re.escape, places)))
-    for flight_number, date in call.flights:
-        flight = call.find_flight(flight_number)
-        if flight is not None and (flight_number, date) not in call.flights_kept:
-            yield Detail("the flight", flight_number, _spelled(flight_number), _departure(flight))
-            day = re.escape(date.rpartition("-")[2].lstrip("0"))
-            same = rf"same (?:day|date)|tomorrow|next day|\b{day}(?:st|nd|rd|th)?\b"
-            yield Detail("the date", date, _spelled(*spell_date(date)), same)
-    for passenger in call.passengers:
-        first, last = (text_of(passenger.get(key)) for key in ("first_name", "last_name"))
-        if first:
-            yield Detail("the passenger", f"{first} {last}", _spelled(first, last), phrases.PEOPLE)
-    methods = call.owner.payment_methods if call.owner and moved else {}
-    for payment_id in call.payments:
-        if payment_id in methods:
-            is_named = partial(_names_method, payment_id, methods)
-            yield Detail("the payment method", payment_id, is_named, phrases.CARD_ON_FILE)
-    if cabin in CABINS and (reservation is None or reservation.cabin != cabin):
-        yield Detail("the cabin", cabin, _spelled(CABINS[cabin]))
-    total, before = call.bags, call.bags_before
-    if total is not None and total != before:
-        counts = {int(total), int(total - before)}
-        forms = [form for each in counts for form in _spell_count(each)]
-        yield Detail("the number of bags", int(total), _spelled(*forms), phrases.BAG)
-    for payment in call.entries("payment_methods") if moved else ():
-        # The parts are as good as their sum.
-        amounts = (moved or 0, number_of(payment.get("amount")) or 0)
-        forms = [form for each in amounts for form in (f"{each:.2f}", f"{each:g}")]
-        yield Detail("the price", moved, _spelled(*forms), phrases.AMOUNT)
-
-
-def _names_method(payment_id: str, methods: Mapping[str, PaymentMethod], text: str) -> bool:
-    return payment_id in methods_named(text, methods)
-
-
-def _departure(flight: Flight) -> str:
-    """Return a pattern for the time at which a flight leaves, on a clock of 24 or of 12 hours."""
-    hours, minutes = flight.scheduled_departure_time_est.split(":")[:2]
-    noon, hour = "ap"[int(hours) >= 12], (int(hours) - 1) % 12 + 1
-    return rf"\b{hours}:{minutes}\b|\b{hour}(?::{minutes})? ?{noon}\.?m"
-
-
-def _spell_count(count: int) -> list[str]:
-    if count == 1:
-        return ["1", "one", "a bag", "a checked bag", "bag"]
-    return [str(count), *(word for word, number in NUMBERS.items() if number == count)]
-
-
-MANY_DETAILS = 4
-
-
-@airline.protocol("confirm.details", f"{TOP}, 3rd paragraph", *CHANGES, manner=True)
-def details_are_told(call: AirlineCall) -> Iterator[Answer]:
-    """The details of the action are named to the user before the yes, or by the user."""
-    consent = call.consent
-    if consent is None:
-        return
-    # Most details stand in the question, which is short.
-    absent = [part for part in _details(call) if not part.is_named(consent.question.lower)]
-    heard = (*call.talk.agent_before(consent.reply.message_index), *call.user_texts)
-    absent = [p for p in absent if not any(p.is_named(each.lower) for each in heard)]
-    said = "\n".join(each.lower for each in heard) if absent else ""
-    unsaid = [part for part in absent if not re.search(part.paraphrase, said)]
-    if unsaid:
-        values = {part.name: part.value for part in unsaid}
-        text = f"the user was not told {', '.join(values)} before the yes"
-        few = len(values) < MANY_DETAILS  # what was read out would be all of them
-        yield missing(text, spoken(consent.question.lower) if few else "", values)
-    elif absent:
-        named = ", ".join(dict.fromkeys(part.name for part in absent))
-        yield CannotTell(f"{named} may have been said in other words")
-
-
+PAID = (BOOK, FLIGHTS, BAGGAGES)
 MOST_PASSENGERS = 5
 _FREE_BAGS = {"basic_economy": 0, "economy": 1, "business": 2}
 _EXTRA_FREE_BAGS = {"regular": 0, "silver": 1, "gold": 2}
@@ -181,7 +63,7 @@ def few_payments(call: AirlineCall) -> Iterator[Answer]:
 
 
 @airline.state(
-    "payment.in_profile", "Book flight, Payment, 3rd bullet; Modify flight, Payment", *terms.PAID
+    "payment.in_profile", "Book flight, Payment, 3rd bullet; Modify flight, Payment", *PAID
 )
 def payment_in_profile(call: AirlineCall) -> Iterator[Answer]:
     """Every payment method is one of the user's profile."""
@@ -331,16 +213,6 @@ def may_be_cancelled(call: AirlineCall) -> Iterator[Answer]:
         )
 
 
-def flights_shown(answer: Any) -> Iterator[Offers]:
-    """Yield the flights of a search, by cabin."""
-    for cabin, name in CABINS.items():
-        offers = (
-            Offer(each["flight_number"], each["prices"][cabin], each["available_seats"][cabin] > 0)
-            for each in answer
-        )
-        yield Offers(name, tuple(offers))
-
-
 _CONFIRM, _ONE_CALL, _TRANSFER = (f"{TOP}, {each} paragraph" for each in ("3rd", "5th", "7th"))
 RULES = (
     *rules_in(globals(), vars(terms), vars(conduct)),
@@ -349,9 +221,4 @@ RULES = (
     no_text_beside_a_call("airline", _ONE_CALL),
     transfer_is_announced("airline", _TRANSFER),
     nothing_after_a_transfer("airline", _TRANSFER, WRITES),
-    transfer_is_wanted("airline", _TRANSFER),
-    *claims_are_true(
-        "airline", f"{TOP}, 4th paragraph", "search_direct_flight", flights_shown, r"hat\d{3}"
-    ),
-    only_done_is_claimed("airline", f"{TOP}, 4th paragraph", AIRLINE_CLAIMS, WRITES),
 )

@@ -1,4 +1,4 @@
-"""The bank's policy as rules; ``statements.json`` says what of policy and documents they cover.
+"""The bank's policy as rules.
 
 They are about dealing with a customer: whose records, what was read, what was said, transfers. Who
 may have which account or card, and what a write says, has no rule: the verdict compares all that is
@@ -10,7 +10,6 @@ not a number, which no limit is above or below: so a demand about it is not brok
 """
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property, lru_cache
@@ -19,20 +18,18 @@ from typing import Any
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
-from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.absence import missing, spoken
-from maseval.benchmark.tau2.review.policy.claims import BANK_CLAIMS, only_done_is_claimed
-from maseval.benchmark.tau2.review.policy.confirming import declines, is_unclear, transfer_is_wanted
+from maseval.benchmark.tau2.review.plain_text import bare, has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
     CannotTell,
+    Kind,
     Policy,
     inner_call,
     rules_in,
 )
 from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk
-from maseval.benchmark.tau2.review.words import MONTHS
+from maseval.benchmark.tau2.review.words import has_date
 
 _IDENTITY = "Additional Instructions: Authenticating Users"
 _GUIDELINES = "Guidelines"
@@ -202,7 +199,7 @@ def check_own_records(call: BankCall) -> Iterator[Answer]:
             yield Broken(f"{call.arguments.get(field)} is not the verified customer's")
 
 
-@bank.talk("identity.logged", _IDENTITY, words=False)
+@bank.talk("identity.logged", _IDENTITY)
 def check_logged(talk: Talk) -> Iterator[Answer]:
     """A verification is logged in a conversation in which records are opened or changed."""
     made = [(inner_call(each.call)[0], each) for each in talk.calls if not each.failed]
@@ -231,7 +228,7 @@ def check_tool_found(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"no document that was read names {name}")
 
 
-@bank.talk("tool.used", _TOOLS, words=False)
+@bank.talk("tool.used", _TOOLS, kind=Kind.FORM)
 def check_tool_used(talk: Talk) -> Iterator[Answer]:
     """A tool that the agent unlocks is a tool that it uses."""
     called = {inner_call(each.call)[0] for each in talk.calls}
@@ -239,8 +236,8 @@ def check_tool_used(talk: Talk) -> Iterator[Answer]:
         name = made.call["arguments"].get("agent_tool_name")
         if made.call["name"] != _UNLOCK or made.failed or name in called:
             continue
-        later = [each.lower for each in talk.user if each.message_index > made.message_index]
-        if any(phrases.SAYS_NO.match(e.strip()) or phrases.TURNS_DOWN.search(e) for e in later):
+        later = [each for each in talk.user if each.message_index > made.message_index]
+        if len(later) > 1:  # the last word may be a goodbye
             yield CannotTell(f"{name} was unlocked, and the customer may have changed the plan")
         else:
             yield Broken(f"{name} was unlocked and never used", message_index=made.message_index)
@@ -253,8 +250,14 @@ def check_known(call: BankCall) -> Iterator[Answer]:
     known = "\n".join((call.user_said, *answers))
     for field in _IDS:
         value = call.arguments.get(field)
-        if isinstance(value, str) and value and value not in known:
-            yield missing(f"{value} was neither read nor said before", spoken(call.user_words))
+        if not isinstance(value, str) or not value or value in known:
+            continue
+        if is_said(value, call.user_said):
+            continue
+        if has_spoken_numbers(call.user_said):
+            yield CannotTell(f"{value} may have been read out")
+        else:
+            yield Broken(f"{value} was neither read nor said before")
 
 
 @bank.flow(
@@ -272,15 +275,7 @@ def check_records_read(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"not looked up before the decision: {', '.join(unread)}")
 
 
-@bank.protocol(
-    "transfer.steps",
-    f"Purchase declines; {_INCIDENT}",
-    _TRANSFER,
-    _BUSY,
-    _EARLY,
-    words=False,
-    manner=True,
-)
+@bank.form("transfer.steps", f"Purchase declines; {_INCIDENT}", _TRANSFER, _BUSY, _EARLY)
 def check_transfer_steps(call: BankCall) -> Iterator[Answer]:
     """A transfer that goes by steps takes all of them, in order."""
     made = [name for name, _, each in call.earlier if not each.failed]
@@ -340,56 +335,24 @@ def check_card_action(call: BankCall) -> Iterator[Answer]:
         yield Broken(f"the dispute says {action}, and the card was left as it was")
 
 
-def _act(tool: str) -> re.Pattern[str] | None:
-    """Return the words for a tool that works for a customer who wants it."""
-    return None if tool == _CREDITS[-1] else phrases.BANK_ACTS.get(tool.partition("_")[0])
-
-
-@bank.protocol("write.yes", f"{_GUIDELINES}: 1; each internal procedure", *filter(_act, _WRITES))
-def check_agreement(call: BankCall) -> Iterator[Answer]:
-    """Nothing is done for the customer to which the customer's last word was no."""
-    act = _act(call.tool)
-    for question, reply in call.exchanges():
-        if act and "?" in question.text and act.search(question.lower):
-            if declines(question, reply, call):
-                yield Broken("the customer did not agree", {"reply": reply.text})
-            elif is_unclear(question, reply, call):
-                yield CannotTell("the customer's reply is neither a yes nor a no")
-            return
-
-
 @bank.protocol("identity.facts", _IDENTITY, _LOG)
 def check_facts(call: BankCall) -> Iterator[Answer]:
     """A customer is verified by two of birth date, email, phone number and address."""
     user = call.row("users", "user_id")
     if not user:
         return
-    said = call.user_words
-    digits = phrases.SEPARATORS.sub("", said)
-    born, phone = read_date(str(user.get("date_of_birth"))), str(user.get("phone_number"))
+    said, born = call.user_said.lower(), read_date(str(user.get("date_of_birth")))
+    digits, phone = bare(said), bare(str(user.get("phone_number")))[-10:]
     street = str(user.get("address")).lower().split()[:2]
     facts = (
-        str(user.get("email")).lower() in said,
-        phrases.SEPARATORS.sub("", phone)[-10:] in digits,
-        born is not None and _is_date_told(born, said),
+        bare(str(user.get("email"))) in digits,
+        phone in digits,
+        born is not None and has_date(said, f"{born:%Y-%m-%d}"),
         all(word.strip(",") in said for word in street),
     )
     if sum(facts) < 2:
         text = f"the customer gave {sum(facts)} of the two facts that are needed"
-        yield missing(text, spoken(said))
+        yield CannotTell(text) if has_spoken_numbers(said) else Broken(text)
 
 
-def _is_date_told(date: datetime, said: str) -> bool:
-    """Return True if the parts of a date stand in a text, in whatever order."""
-    numbers = {int(each) for each in re.findall(r"\d{1,4}", said)}
-    month = date.month in numbers or MONTHS[date.month - 1][:3] in said
-    return month and date.day in numbers and not numbers.isdisjoint((date.year, date.year % 100))
-
-
-RULES = (
-    *rules_in(globals()),
-    transfer_is_wanted("banking", f"{_GUIDELINES}: 5"),
-    only_done_is_claimed(
-        "banking", f"{_GUIDELINES}: 1", BANK_CLAIMS, tool_of=lambda call: inner_call(call)[0]
-    ),
-)
+RULES = rules_in(globals())

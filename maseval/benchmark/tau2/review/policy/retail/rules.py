@@ -1,363 +1,422 @@
-"""The shop's policy as rules; ``statements.json`` says what of the policy they cover.
+"""The shop's policy as rules: which change is allowed, whose records are used, what is known.
 
-Here are those about what the customer is told: before the yes, and of records and times.
+An argument may be absent or of any type, since the tools take what they are given. What is not
+there is no breach of these rules: the tool refuses it, or nothing happens.
 """
 
 import re
-from collections.abc import Iterator
-from functools import cache
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sized
+from functools import cached_property
 
 from maseval.benchmark.tau2.domains.retail import (
     CANCEL,
+    EXCHANGE,
     MODIFY_ADDRESS,
+    MODIFY_ITEMS,
+    MODIFY_PAYMENT,
     OF_ITEMS,
+    OF_ORDERS,
+    PAYING,
     REPLACING,
     RETURN,
+    USER_ADDRESS,
     WRITES,
 )
-from maseval.benchmark.tau2.domains.retail.models import OrderItem, UserAddress, Variant
-from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.absence import missing, spoken, telling_clause
-from maseval.benchmark.tau2.review.policy.claims import RETAIL_CLAIMS, only_done_is_claimed
+from maseval.benchmark.tau2.domains.retail.models import (
+    GiftCard,
+    Order,
+    OrderItem,
+    PaymentMethod,
+    Product,
+    User,
+    Variant,
+)
+from maseval.benchmark.tau2.review.plain_text import has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
-    find_consent,
     no_text_beside_a_call,
     nothing_after_a_transfer,
     one_call_at_a_time,
     transfer_is_announced,
-    transfer_is_wanted,
 )
-from maseval.benchmark.tau2.review.policy.retail import agreement, eligibility
-from maseval.benchmark.tau2.review.policy.retail.eligibility import (
-    ADDRESSES,
-    BEFORE_A_YES,
-    REASONS,
-    RetailCall,
-    retail,
+from maseval.benchmark.tau2.review.policy.rules import (
+    Answer,
+    Broken,
+    CannotTell,
+    Policy,
+    rules_in,
 )
-from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, rules_in
-from maseval.benchmark.tau2.review.policy.told import Offer, Offers, claims_are_true
-from maseval.benchmark.tau2.review.replies import agrees
-from maseval.benchmark.tau2.review.talk import Talk, Utterance
-from maseval.benchmark.tau2.review.words import mentions, refusal
+from maseval.benchmark.tau2.review.talk import CallMoment, Utterance
+from maseval.benchmark.tau2.review.words import stands_in
+from maseval.benchmark.tau2.world.state.records import Table
 
-_REASON_WORDS = {
-    "no longer needed": re.compile(
-        r"\b(?:no longer|any ?more|any longer|(?:do|does|did|is|are|was)(?:n?'?t| not)|not|never"
-        r"|no|without) (?:\w+ ){0,3}(?:need|want(?!ed to )|require|use|interest)|changed (?:my"
-        r"|their) mind|(?:need|want) (?:it|them|this|that|those|these) any|unneeded|unnecessary"
+REASONS = ("no longer needed", "ordered by mistake")
+FINDING = ("find_user_id_by_email", "find_user_id_by_name_zip")
+_READ_ORDER, _READ_USER = "get_order_details", "get_user_details"
+_PROFILE, _ORDERS = (_READ_USER, USER_ADDRESS), (_READ_ORDER, *OF_ORDERS)
+ON_PAYMENT = "Modify payment, Modify items, Return, Exchange: on payment"
+ADDRESSES = (MODIFY_ADDRESS, USER_ADDRESS)
+_REPLACED = "Modify items: 2nd paragraph; Exchange delivered order: 2nd paragraph"
+
+
+class RetailCall(CallMoment):
+    """A call of the shop's agent, with the records that it is about."""
+
+    @cached_property
+    def order(self) -> Order | None:
+        """The order that the call is about."""
+        try:
+            order: Order = self.tools.get_order_details(self.arguments.get("order_id"))
+        except (ValueError, TypeError):
+            return None
+        return order
+
+    @cached_property
+    def owner(self) -> User | None:
+        """The customer whose record the call would change."""
+        user_id = self.order.user_id if self.order else self.arguments.get("user_id")
+        users = self.tools.db.users
+        return users.view(user_id) if isinstance(user_id, str) and user_id in users else None
+
+    @property
+    def method(self) -> PaymentMethod | None:
+        """The owner's payment method that the call names."""
+        method_id = self.arguments.get("payment_method_id")
+        if self.owner is None or not isinstance(method_id, str):
+            return None
+        return self.owner.payment_methods.get(method_id)
+
+    @property
+    def paid_with(self) -> list[str]:
+        """The methods with which the order was paid, the original one first."""
+        history = self.order.payment_history if self.order else ()
+        payments = (each for each in history if each.transaction_type == "payment")
+        return list(dict.fromkeys(each.payment_method_id for each in payments))
+
+    def ids(self, name: str) -> list[str]:
+        """Return the texts of a list among the arguments."""
+        value = self.arguments.get(name)
+        return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
+
+    @cached_property
+    def ordered(self) -> dict[str, OrderItem]:
+        return {item.item_id: item for item in self.order.items} if self.order else {}
+
+    @cached_property
+    def items(self) -> list[OrderItem]:
+        """The items of the order that the call lists, each as often as it is listed."""
+        return [self.ordered[each] for each in self.ids("item_ids") if each in self.ordered]
+
+    def variants(self, item: OrderItem) -> Mapping[str, Variant]:
+        """Return the variants of an item's product by their ids."""
+        products: Table[Product] = self.tools.db.products
+        return products.view(item.product_id).variants if item.product_id in products else {}
+
+    @cached_property
+    def pairs(self) -> list[tuple[OrderItem, str]]:
+        """The items of the order, each with the id of what is to come in its place."""
+        both = zip(self.ids("item_ids"), self.ids("new_item_ids"), strict=False)
+        return [(self.ordered[old], new) for old, new in both if old in self.ordered]
+
+    @cached_property
+    def replacements(self) -> list[tuple[OrderItem, Variant]]:
+        """The pairs that are an item of the order and a variant of its product."""
+        found = ((item, self.variants(item).get(new)) for item, new in self.pairs)
+        return [(item, variant) for item, variant in found if variant is not None]
+
+    @cached_property
+    def booked(self) -> float | None:
+        """The amount the call takes from the customer; negative if it gives back."""
+        listed = self.arguments.get("item_ids")
+        found: Sized = self.replacements if self.tool in REPLACING else self.items
+        is_whole = isinstance(listed, list) and len(found) == len(listed) > 0
+        if self.order is None or (self.tool in OF_ITEMS and not is_whole):
+            return None
+        if self.tool in REPLACING:
+            return round(sum(new.price - old.price for old, new in self.replacements), 2)
+        if self.tool == RETURN:
+            return -round(sum(item.price for item in self.items), 2)
+        signs = {"payment": 1, "refund": -1}
+        entries = self.order.payment_history
+        paid = round(sum(signs[each.transaction_type] * each.amount for each in entries), 2)
+        return {CANCEL: -paid, MODIFY_PAYMENT: paid}.get(self.tool)
+
+    @cached_property
+    def known(self) -> str:
+        """All that the customer said and the tools answered before the call."""
+        answers = (made.answer for made in self.calls_read if not made.failed)
+        return "\n".join([self.user_said, *answers])
+
+    @cached_property
+    def found_users(self) -> list[str]:
+        """The customers who were found by email, or by name and zip code, so far."""
+        made = (each for each in self.calls_read if each.call["name"] in FINDING)
+        return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
+
+    @cached_property
+    def helped_user(self) -> str | None:
+        """The first of those found whose records were used; the last one if none was yet."""
+        found, orders = self.found_users, self.tools.db.orders
+        for made in self.calls_read if len(found) > 1 else ():
+            arguments, order_id = made.call["arguments"], made.call["arguments"].get("order_id")
+            is_order = made.call["name"] in _ORDERS and isinstance(order_id, str)
+            user_id = arguments.get("user_id") if made.call["name"] in _PROFILE else None
+            if is_order and order_id in orders:
+                user_id = orders.view(order_id).user_id
+            if user_id in found and not made.failed:
+                return str(user_id)
+        return found[-1] if found else None
+
+    @property
+    def report(self) -> Utterance | None:
+        """The agent's first text after the call, unless the customer speaks before it."""
+        at = self.message_index
+        report = next((said for said in self.talk.agent if said.message_index > at), None)
+        end = report.message_index if report else at
+        return None if any(at < each.message_index < end for each in self.talk.user) else report
+
+
+retail = Policy("retail", RetailCall)
+
+_STATUS = dict.fromkeys((CANCEL, MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT), "pending")
+_STATUS |= dict.fromkeys((RETURN, EXCHANGE), "delivered")
+
+
+def _has_status(call: RetailCall) -> Iterator[Answer]:
+    """A pending order is cancelled or modified, a delivered one returned or exchanged."""
+    order, status = call.order, _STATUS[call.tool]
+    if order is not None and order.status != status:
+        yield Broken(f"order {order.order_id} is {order.status!r} and not {status!r}")
+
+
+_STATUS_RULES = (
+    ("cancel.status", "Cancel pending order: 1st paragraph", CANCEL),
+    (
+        *("modify.status", "Modify pending order: 1st paragraph; Modify items: 1st paragraph"),
+        *(MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT),
     ),
-    "ordered by mistake": re.compile(
-        r"\b(?:mistake|accident|wrong|in error|by error|didn't mean|did not mean|unintention"
-        r"|inadvertent)"
-    ),
-}
-_WHOLE = ("anything else", "everything", "complete list", "full list", "one-time", "one time")
-_DIGIT = re.compile(r"\d")
-_SIZES = {"s": "s|small", "m": "m|medium", "l": "l|large", "xl": "xl|extra[ -]large"}
+    ("return.status", "Return delivered order: 1st paragraph", RETURN),
+    ("exchange.status", "Exchange delivered order: 1st paragraph", EXCHANGE),
+)
+_TO_CANCEL, _TO_MODIFY, _TO_RETURN, _TO_EXCHANGE = (
+    retail.state(*each)(_has_status) for each in _STATUS_RULES
+)
 
 
-@retail.protocol("cancel.reason_said", "Cancel pending order: 2nd paragraph", CANCEL, manner=True)
-def reason_is_the_customers(call: RetailCall) -> Iterator[Answer]:
-    """The reason of a cancellation is the one that the customer gave or agreed to."""
+@retail.state("cancel.reason", "Cancel pending order: 2nd paragraph", CANCEL)
+def reason_is_acceptable(call: RetailCall) -> Iterator[Answer]:
+    """An order is cancelled for one of two reasons."""
     reason = call.arguments.get("reason")
-    words = _REASON_WORDS.get(reason) if isinstance(reason, str) else None
-    if words is None or words.search(call.user_words):
+    if reason not in REASONS:
+        yield Broken(f"{reason!r} is no reason for which an order is cancelled")
+
+
+@retail.state("items.once", "Generic action rules: 2nd paragraph", *REPLACING)
+def items_change_once(call: RetailCall) -> Iterator[Answer]:
+    """The items of an order are modified or exchanged once, all of them in one call."""
+    order_id = call.arguments.get("order_id")
+    changed = [each for each in call.earlier_calls if each.call["name"] in REPLACING]
+    if any(one.call["arguments"].get("order_id") == order_id and not one.failed for one in changed):
+        yield Broken(f"the items of order {order_id} were already changed")
+
+
+@retail.state("items.ordered", "Modify items, Return and Exchange delivered order", *OF_ITEMS)
+def items_are_ordered(call: RetailCall) -> Iterator[Answer]:
+    """Only items of the order are changed or returned, and each as often as it was ordered."""
+    listed = call.ids("item_ids")
+    if call.order is None:
         return
-    question, reply = call.question_and_reply
-    other = next(name for name in _REASON_WORDS if name != reason)
-    if question is not None and reply is not None and agrees(reply.text):
-        offered = [name for name in REASONS if _REASON_WORDS[name].search(question.lower)]
-        if offered == [reason] and not phrases.OTHER_REASON.search(call.user_words):
-            return
-    if _REASON_WORDS[other].search(call.user_words):
-        yield Broken(f"the customer said {other!r}, and {reason!r} is booked")
-    else:
-        told = phrases.OTHER_REASON.search(call.user_words)
-        unread = "" if told else telling_clause(call, "cancel")
-        yield missing(f"the customer never gave the reason {reason!r}", unread)
+    excess = Counter(listed) - Counter(item.item_id for item in call.order.items)
+    if excess:
+        text = ", ".join(sorted(excess.elements()))
+        yield Broken(f"{text} is not in order {call.order.order_id}, or not so often")
+    if not listed:
+        yield Broken(f"order {call.order.order_id} would be changed without any item")
 
 
-@retail.form(
-    "items.reminder", "Modify items, Exchange: 1st paragraph", *REPLACING, words=True, manner=True
-)
-def customer_is_reminded(call: RetailCall) -> Iterator[Answer]:
-    """The customer is reminded to name all items before the only change of the items."""
-    said = [each.lower for each in call.agent_texts]
-    in_set_words = any(words in each for each in said for words in _WHOLE)
-    if not in_set_words and not any(map(phrases.REMINDS.search, said)):
-        yield Broken("the customer was not reminded to name all items that are to be changed")
+@retail.state("items.pairs", _REPLACED, *REPLACING)
+def every_item_is_replaced(call: RetailCall) -> Iterator[Answer]:
+    """Each item gets one new item in its place: none is removed, none is added."""
+    old, new = call.ids("item_ids"), call.ids("new_item_ids")
+    if len(old) != len(new):
+        yield Broken(f"{len(old)} items are replaced by {len(new)}")
 
 
-@retail.protocol("details.order", "Cancel, Return: 2nd paragraph", CANCEL, RETURN, manner=True)
-def order_was_named(call: RetailCall) -> Iterator[Answer]:
-    """The customer is asked to confirm the order by its id."""
+@retail.state("items.product", _REPLACED, *REPLACING)
+def product_stays(call: RetailCall) -> Iterator[Answer]:
+    """The new item is of the same product as the old one."""
+    for item, new in call.pairs:
+        if new not in call.variants(item):
+            yield Broken(f"{new} is no {item.name}")
+
+
+@retail.state("items.option", _REPLACED, *REPLACING)
+def option_differs(call: RetailCall) -> Iterator[Answer]:
+    """The new item is another option of the product, and not the old item again."""
+    for item, variant in call.replacements:
+        if item.item_id == variant.item_id:
+            yield Broken(f"{item.name} {item.item_id} would be replaced by itself")
+
+
+@retail.state("items.available", _REPLACED, *REPLACING)
+def new_item_is_available(call: RetailCall) -> Iterator[Answer]:
+    """The new item is available."""
+    for item, variant in call.replacements:
+        if not variant.available:
+            yield Broken(f"{item.name} {variant.item_id} is not available")
+
+
+@retail.state("payment.own", "Domain basic: User", *PAYING)
+def method_is_in_the_profile(call: RetailCall) -> Iterator[Answer]:
+    """Money goes only by a payment method of the customer's profile."""
+    user, method_id = call.owner, call.arguments.get("payment_method_id")
+    if user is not None and call.method is None:
+        yield Broken(f"{user.user_id} has no payment method {method_id!r}")
+
+
+@retail.state("payment.balance", ON_PAYMENT, *REPLACING, MODIFY_PAYMENT)
+def gift_card_covers_it(call: RetailCall) -> Iterator[Answer]:
+    """A gift card that is to pay has enough balance."""
+    method, amount = call.method, call.booked
+    if isinstance(method, GiftCard) and amount is not None and method.balance < amount:
+        text = f"gift card {method.id} has {method.balance:.2f}, and {amount:.2f} is to be paid"
+        yield Broken(text)
+
+
+@retail.state("modify_payment.other", "Modify payment: 1st paragraph", MODIFY_PAYMENT)
+def method_changes(call: RetailCall) -> Iterator[Answer]:
+    """The payment moves to another method than the original one."""
+    order, method_id = call.order, call.arguments.get("payment_method_id")
+    if order is not None and method_id in call.paid_with[:1]:
+        yield Broken(f"order {order.order_id} is already paid with {method_id}")
+
+
+@retail.state("return.refund", "Return delivered order: 4th paragraph", RETURN)
+def refund_goes_back(call: RetailCall) -> Iterator[Answer]:
+    """A refund goes to the method that paid, or to a gift card."""
+    order, method = call.order, call.method
+    if order is None or method is None or isinstance(method, GiftCard):
+        return
+    if method.id not in call.paid_with:
+        yield Broken(f"the refund goes to {method.id}, which neither paid nor is a gift card")
+
+
+_EXAMPLE = "1008292230"
+_NOBODYS = re.compile(r"\D0{5,}$")
+_NUMBER = re.compile(r"\d+")
+_ADDRESS_PARTS = ("address1", "address2", "city", "zip")
+_USES = (_READ_ORDER, _READ_USER, *WRITES)
+
+
+@retail.protocol("identity.first", "Introduction: 2nd and 3rd paragraph", *_USES)
+def identity_comes_first(call: RetailCall) -> Iterator[Answer]:
+    """The customer is found by email, or by name and zip code, before any record is used."""
+    # Of several uses the first is reported.
+    uses = (each for each in call.earlier_calls if each.call["name"] in (*_PROFILE, *_ORDERS))
+    if not call.found_users and all(each.failed for each in uses):
+        text = "records are used before the customer was found by email, or by name and zip code"
+        yield Broken(text)
+
+
+@retail.flow("identity.said", "Introduction: 2nd paragraph", *FINDING)
+def customer_said_who(call: RetailCall) -> Iterator[Answer]:
+    """The customer is looked up by what the customer said, and by nothing guessed."""
+    for name, value in call.arguments.items():
+        if not isinstance(value, str) or not value or is_said(value, call.user_said):
+            continue
+        if _NUMBER.search(value) and has_spoken_numbers(call.user_said):
+            yield CannotTell(f"the {name} may have been read out")
+        else:
+            yield Broken(f"the customer never said the {name} {value!r}")
+
+
+@retail.flow("identity.one_user", "Introduction: 4th paragraph", _READ_USER, *WRITES)
+def only_one_customer(call: RetailCall) -> Iterator[Answer]:
+    """Only records of the customer who was identified are used."""
+    helped, owner = call.helped_user, call.owner
+    if owner is not None and helped is not None and owner.user_id != helped:
+        yield Broken(f"the record belongs to {owner.user_id}, and the customer is {helped}")
+
+
+@retail.protocol("order.read", "All changes of orders: 1st paragraph", *OF_ORDERS)
+def status_was_checked(call: RetailCall) -> Iterator[Answer]:
+    """The order's status is looked up before the order is changed."""
     order = call.order
     if order is None:
         return
-    bare = order.order_id.lstrip("#").lower()
-    if not any(bare in said.lower for said in call.texts_backwards):
-        texts = "\n".join(said.lower for said in call.texts_backwards)
-        yield missing(f"order {order.order_id} was never named", spoken(texts))
+    for made in call.calls_read:
+        if made.call["name"] in _ORDERS and not made.failed:
+            asked = made.call["arguments"].get("order_id")
+            if isinstance(asked, str) and asked.lstrip("#") == order.order_id.lstrip("#"):
+                return
+    yield Broken(f"order {order.order_id} was never looked up")
 
 
-@retail.protocol("details.items", f"{BEFORE_A_YES}; Return: 2nd paragraph", *OF_ITEMS, manner=True)
-def items_were_named(call: RetailCall) -> Iterator[Answer]:
-    """The items that are changed or returned were named before the customer agreed."""
-    text = _before_the_reply(call)
-    order, listed = call.order, call.items
-    if order is not None and len(listed) == len(order.items) and mentions(text, order.order_id):
-        return
-    # "Them" are nothing as long as nobody has named an item.
-    ordered = order.items if order else ()
-    for item in {each.item_id: each for each in listed}.values():
-        if not _names_item(text, item):
-            named = phrases.WHOLE.search(text) or any(_names_item(text, each) for each in ordered)
-            if named and phrases.EVERYTHING.search(text) and len(listed) > 1:
-                yield CannotTell(f"{item.name} may be meant by 'all'")
-            else:
-                yield Broken(f"{item.name} was not mentioned before the customer agreed")
-
-
-def _before_the_reply(call: RetailCall) -> str:
-    """Return all that both sides said before the customer's last words, in small letters."""
-    _, reply = call.question_and_reply
-    at = reply.message_index if reply else call.message_index
-    return "\n".join(said.lower for said in call.texts_backwards if said.message_index < at)
-
-
-def _names_item(text: str, item: OrderItem) -> bool:
-    words = [each for each in re.split(r"[\s-]+", item.name.lower()) if len(each) > 2]
-    return item.item_id in text or any(each.rstrip("s") in text for each in words)
-
-
-@retail.protocol("details.options", BEFORE_A_YES, *REPLACING, manner=True)
-def new_items_were_described(call: RetailCall) -> Iterator[Answer]:
-    """The item that comes instead was described before the customer agreed."""
-    text = _before_the_reply(call)
-    for item, variant in call.replacements:
-        if variant.item_id in text or f"{variant.price:.2f}" in text:
+@retail.flow("values.known", "Introduction: 6th paragraph", *WRITES)
+def ids_are_known(call: RetailCall) -> Iterator[Answer]:
+    """The ids of a call were read, or said by the customer, before."""
+    named = [call.arguments.get(name) for name in ("order_id", "payment_method_id", "user_id")]
+    for each in (*named, *call.ids("item_ids"), *call.ids("new_item_ids")):
+        if not isinstance(each, str) or each.lstrip("#") in call.known:
             continue
-        changed = [
-            key if value in ("yes", "no", "none") else value  # "waterproof" tells more than "yes"
-            for key, value in variant.options.items()
-            if item.options.get(key) != value
-        ]
-        told = [each for each in changed if _says_option(text, each)]
-        if changed and not told:
-            unread = spoken(text) if any(map(_DIGIT.search, changed)) else ""
-            yield missing(f"the new {item.name} was never described", unread)
-        elif len(told) < len(changed):
-            untold = ", ".join(each for each in changed if each not in told)
-            yield CannotTell(f"the new {item.name} was described without {untold}")
+        # What stands in the description of a tool as an example was read there.
+        if each != _EXAMPLE and not _NOBODYS.search(each):
+            yield Broken(f"{each} appears in nothing read or said before")
 
 
-def _says_option(text: str, value: str) -> bool:
-    """Return True if a text in small letters has the words of an option, in any order or as one."""
-    words = re.findall(r"[a-z0-9]+", value.lower())
-    near = all(word in text or word in _SIZES for word in words)
-    if near and all(_find_word(_SIZES.get(word, word)).search(text) for word in words):
-        return True
-    return (
-        len(value) > 3 and not value.isalpha() and "".join(words) in phrases.NO_WORD.sub("", text)
-    )
-
-
-@cache
-def _find_word(word: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<![a-z0-9])(?:{word})(?:s|en)?(?![a-z0-9])")
-
-
-@retail.spoken_flow("items.confirmed", BEFORE_A_YES, *OF_ITEMS)
-def items_are_those_agreed(call: RetailCall) -> Iterator[Answer]:
-    """The items of a change are those that the question before the yes was about."""
-    question, reply = call.question_and_reply
-    if question is None or reply is None or call.changes_on_this_reply > 1:
-        return
-    consent = find_consent(call)
-    named = call.order is not None and question.asks and call.order.order_id in question.text
-    if consent is None or not (consent.described or named):  # an opening request is no agreement
-        return
-    # Of several that were offered, the reply chooses.
-    chooses = phrases.CHOICE.search(question.lower)
-    both = (*(() if chooses else question.sentences), *reply.sentences)
-    text = "\n".join(each for each in both if not phrases.STAYS.search(each))
-    for item, variant in call.replacements:
-        other = _other_variant(text, call, item, variant)
-        if other is not None:
-            yield Broken(f"{item.name} {other} was agreed to, and {variant.item_id} is booked")
-    yield from _unexpected_items(call, text)
-    yield from _other_items_meant(call, text)
-
-
-def _other_variant(text: str, call: RetailCall, item: OrderItem, variant: Variant) -> str | None:
-    """Return the id, or an option, of a variant that a text names instead of the booked one."""
-    if variant.item_id in text:
-        return None
-    variants = call.variants(item)
-    named = [each for each in variants if each != item.item_id and each in text]
-    if named:
-        return named[0]
-    for key, value in variant.options.items():
-        if not value.isalpha() or len(value) < 3 or value == "none" or _says_option(text, value):
-            continue
-        known = {each.options.get(key, "") for each in variants.values()} - {value}
-        words = [each for each in sorted(known) if each.isalpha() and len(each) > 2]
-        said = [each for each in words if _says_option(text, each)]
-        if said and f"{variant.price:.2f}" not in text:
-            return said[0]
-    return None
-
-
-def _other_items_meant(call: RetailCall, text: str) -> Iterator[Answer]:
-    """Yield the items of which a text names another one of the same product by its options."""
-    listed = call.items
-    ordered = call.order.items if call.order and call.tool == RETURN else ()
-    for item in listed if ordered else ():
-        twins = [each for each in ordered if each.name == item.name and each not in listed]
-        for other in twins if f"{item.price:.2f}" not in text and item.item_id not in text else ():
-            own = set(item.options.values()) - set(other.options.values())
-            its = [each for each in other.options.values() if each not in item.options.values()]
-            meant = [each for each in its if each.isalpha() and _says_option(text, each)]
-            if meant and not any(_says_option(text, each) for each in own):
-                yield Broken(f"{item.name} {meant[0]} was agreed to, and {item.item_id} is taken")
-
-
-def _unexpected_items(call: RetailCall, text: str) -> Iterator[Answer]:
-    """Yield the items that a question about items of the same order leaves out."""
-    listed, order = call.items, call.order
-    named = [item for item in listed if _names_item(text, item)]
-    if len(named) == len(listed) or phrases.WHOLE.search(text):
-        return
-    if not named and order is not None:  # the question may be about other items
-        named = [item for item in order.items if item.name.lower() in text]
-    if not named:
-        return
-    asked = [said.lower for said in call.agent_texts if said.asks]
-    earlier = "\n".join(asked[-1:] if phrases.ONLY.search(text) else asked)
-    about = ", ".join(each.name for each in named)
-    for item in listed:
-        if not _names_item(earlier, item):
-            text = f"{item.name} {item.item_id} is changed, and the question was about {about}"
-            yield Broken(text)
-
-
-@retail.protocol("details.address", BEFORE_A_YES, *ADDRESSES, manner=True)
-def address_was_named(call: RetailCall) -> Iterator[Answer]:
-    """The new address was named before the customer agreed."""
-    texts = "\n".join(said.lower for said in call.texts_backwards)
-    street, suite, zip_code, city = (
-        call.arguments.get(each) for each in ("address1", "address2", "zip", "city")
-    )
-    unnamed = {
-        name: value
-        for name, value in (("address1", street), ("address2", suite), ("zip", zip_code))
-        if isinstance(value, str)
-        and value
-        and value.lower() not in texts
-        and value != getattr(_address_now(call), name, None)
-    }
-    is_default = call.owner is not None and call.owner.address.address1 == street
-    if not unnamed or (is_default and phrases.DEFAULT.search(texts)):
-        return
-    if isinstance(city, str) and city != "" and city.lower() in texts:
-        yield CannotTell(f"the address in {city} may have been named in other words")
-        return
-    yield missing(f"{', '.join(unnamed.values())} was never named", spoken(texts), unnamed)
-
-
-@retail.spoken_flow("address.confirmed", BEFORE_A_YES, *ADDRESSES)
-def address_is_the_one_agreed(call: RetailCall) -> Iterator[Answer]:
-    """The address that is entered is the one that was agreed to."""
-    question, reply = call.question_and_reply
-    if question is None or reply is None:
-        return
-    text, now = question.lower, _address_now(call)
-    for name, told in (
-        ("zip", phrases.ZIP.findall(text)),
-        ("address1", phrases.STREET.findall(text)),
-        ("address2", phrases.SUITE.findall(text)),
-    ):
+@retail.flow("address.known", "Introduction: 6th paragraph", *ADDRESSES)
+def address_is_known(call: RetailCall) -> Iterator[Answer]:
+    """Each part of a new address was said by the customer, or read."""
+    for name in _ADDRESS_PARTS:
         value = call.arguments.get(name)
-        others = set(told) - {_in_short(name, getattr(now, name, ""))}
-        own = re.escape(_in_short(name, str(value)))
-        if value and others and not re.search(rf"(?<!\d){own}(?!\d)", text):
-            yield Broken(f"{', '.join(sorted(others))} was agreed to, and {value} is entered")
-            return
+        if not isinstance(value, str) or not value.strip():
+            continue
+        if is_said(value, call.user_said) or is_said(value, call.known):
+            continue
+        if has_spoken_numbers(call.user_said) or _is_read_apart(value, call.known):
+            yield CannotTell(f"{value!r} may have been said in other words")
+        else:
+            yield Broken(f"{value!r} was neither said nor read")
 
 
-def _in_short(name: str, value: str) -> str:
-    """Return a part of an address as it is compared: of a suite or flat the number alone."""
-    return "".join(filter(str.isdigit, value)) if name == "address2" else value.lower()
+def _is_read_apart(value: str, known: str) -> bool:
+    """Return True if the words of a value were read, apart from each other."""
+    return all(stands_in(known.lower(), word) for word in value.lower().split())
 
 
-def _address_now(call: RetailCall) -> UserAddress | None:
-    """Return the address that a call would replace."""
-    record = call.order if call.tool == MODIFY_ADDRESS else call.owner
-    return record.address if record else None
+@retail.form("details.order", "Cancel, Return: 2nd paragraph", CANCEL, RETURN)
+def order_was_named(call: RetailCall) -> Iterator[Answer]:
+    """The customer is asked to confirm the order by its id, so that one of both has named it."""
+    order = call.order
+    if order is None:
+        return
+    said = "\n".join(each.text for each in (*call.user_texts, *call.agent_texts))
+    if is_said(order.order_id.lstrip("#"), said):
+        return
+    if has_spoken_numbers(said):
+        yield CannotTell(f"order {order.order_id} may have been read out")
+    else:
+        yield Broken(f"order {order.order_id} was never named")
 
 
-_UNITS = (" day", " hour", " hr", " week", " fortnight")
-_KNOWN_SPANS = (("5", "7"), ("five", "seven"))
-
-
-@retail.talk("told.time", "Introduction: 6th paragraph", manner=True)
-def times_told_are_known(talk: Talk) -> Iterator[Answer]:
-    """The agent tells no other time than the policy has: five to seven days for a refund."""
-    for said, sentence in talk.agent_sentences(*_UNITS):
-        for found in phrases.SPAN.finditer(sentence):
-            goods = phrases.DELIVERY.search(sentence) and not phrases.MONEY.search(sentence)
-            right = found.groups() in _KNOWN_SPANS and not goods
-            if not right and not _is_known(sentence, found, said, talk):
-                text = f"neither the policy nor a record gives the time {found[0]!r}"
-                yield Broken(text, message_index=said.message_index)
-
-
-def _is_known(sentence: str, found: re.Match[str], said: Utterance, talk: Talk) -> bool:
-    """Return True if a time is that of a product, or was said by the customer or read."""
-    if phrases.PRODUCT_TIME.search(sentence) or (found[1] == "a" and refusal(sentence)):
-        return True
-    known = talk.known_before(said.message_index).lower()
-    return found[0] in known or f"{found[1]} hours" in known
-
-
-@retail.protocol("told.foreign", "Introduction: 4th paragraph", "get_order_details")
+@retail.protocol("told.foreign", "Introduction: 4th paragraph", _READ_ORDER)
 def strangers_order_is_not_told(call: RetailCall) -> Iterator[Answer]:
-    """The agent does not tell one customer about the order of another."""
-    order, helped = call.order, call.helped_user
-    if order is None or helped is None or order.user_id == helped:
+    """The agent does not tell one customer what stands in the order of another."""
+    order, helped, report = call.order, call.helped_user, call.report
+    if order is None or helped is None or report is None or order.user_id == helped:
         return
-    report = call.report
-    if report is None or refusal(report.text):
-        return
-    named = [item.name for item in order.items if item.name.lower() in report.lower]
-    status = order.order_id in report.text and order.status.split()[0] in report.lower
-    if named or status or order.address.address1 in report.text:
+    facts = [order.address.address1, *(item.name for item in order.items)]
+    told = [each for each in facts if each.lower() in report.lower]
+    if any(each.lower() not in call.user_said.lower() for each in told):
         text = f"order {order.order_id} of {order.user_id} is disclosed to {helped}"
         yield Broken(text, message_index=report.message_index)
 
 
-def variants_shown(answer: Any) -> Iterator[Offers]:
-    """Yield the variants of a product."""
-    offers = (
-        Offer(each["item_id"], each["price"], each["available"], frozenset(options.values()))
-        for each in answer["variants"].values()
-        if (options := each["options"]) is not None
-    )
-    yield Offers(re.compile(re.escape(answer["name"].lower())), tuple(offers))
-
-
 RULES = (
-    *rules_in(*map(vars, (eligibility, agreement)), globals()),
-    explicit_yes("retail", BEFORE_A_YES, WRITES),
+    *rules_in(globals()),
+    explicit_yes("retail", "Introduction: 5th paragraph", WRITES),
     nothing_after_a_transfer("retail", "Introduction: 9th paragraph", WRITES),
-    transfer_is_wanted("retail", "Introduction: 9th paragraph"),
-    *claims_are_true(
-        "retail", "Introduction: 6th paragraph", "get_product_details", variants_shown, r"\d\d{9}"
-    ),
-    only_done_is_claimed("retail", "Introduction: 6th paragraph", RETAIL_CLAIMS, WRITES),
     transfer_is_announced("retail", "Introduction: 9th paragraph"),
     one_call_at_a_time("retail", "Introduction: 7th paragraph"),
     no_text_beside_a_call("retail", "Introduction: 7th paragraph"),

@@ -1,4 +1,4 @@
-"""The carrier's records and remedies, the rules that they decide, and those about adding data.
+"""The carrier's records, the remedies for its phones, and the rules that they decide.
 
 The records that a call is about, for these and other rules, are found here, or are None, whatever
 the arguments are. A fault of a phone hides those above it: without service there is no data,
@@ -7,9 +7,8 @@ left to try.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import takewhile
 from typing import TypeVar
 
 from maseval.benchmark.tau2.domains.telecom import phone
@@ -30,13 +29,8 @@ from maseval.benchmark.tau2.domains.telecom.models import (
     TelecomUserDB,
 )
 from maseval.benchmark.tau2.domains.telecom.tools import TODAY
-from maseval.benchmark.tau2.review.plain_text import NUMBERS
-from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.absence import found_in, missing, spoken
-from maseval.benchmark.tau2.review.policy.confirming import declines
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Policy
-from maseval.benchmark.tau2.review.replies import agrees
-from maseval.benchmark.tau2.review.talk import CallMoment, Utterance
+from maseval.benchmark.tau2.review.talk import CallMoment
 
 Row = TypeVar("Row", Bill, Customer, Line, Plan)
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
@@ -95,7 +89,7 @@ class TelecomCall(CallMoment):
     @cached_property
     def told(self) -> str:
         """All that the user had said by then, or what the ticket says, in lower case."""
-        return self.user_words if self.ticket is None else self.ticket.lower()
+        return self.user_said.lower() if self.ticket is None else self.ticket.lower()
 
     @cached_property
     def all_words(self) -> str:
@@ -201,8 +195,7 @@ def check_roaming_need(call: TelecomCall) -> Iterator[Answer]:
 
 _REFUELING = "Data Refueling"
 MOST_GB = 2.0
-_MOST_NAMED = 5.0
-_NUMERALS = {"a": 1.0, "an": 1.0, "half": 0.5, "single": 1.0}
+_GB = re.compile(r"(?<![\d.])(\d{1,4}(?:\.\d{1,2})?) ?gb\b")
 
 
 @telecom.state("refuel.most", f"{_REFUELING}: the most that may be added", "refuel_data")
@@ -216,27 +209,18 @@ def check_data_limit(call: TelecomCall) -> Iterator[Answer]:
 
 
 @telecom.state(
-    "refuel.need",
-    f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached",
-    "refuel_data",
-    hears=True,
+    "refuel.need", f"{_REFUELING}: 2nd sentence; Data Plan Limits Reached", "refuel_data"
 )
 def check_data_need(call: TelecomCall) -> Iterator[Answer]:
     """Data is added where the plan's limit was reached, or the user asks for it unprompted."""
-    line = call.line
-    plan = call.plan
+    line, plan = call.line, call.plan
     if line is None or plan is None:
         return
     limit = plan.data_limit_gb + line.data_refueling_gb
-    if line.data_used_gb >= limit or asks_for_data_first(call):
+    if line.data_used_gb >= limit:
         return
     text = f"line {line.line_id} has used {line.data_used_gb:g} of {limit:g} GB"
-    if call.ticket is None and not call.talk.is_english:
-        yield CannotTell(f"{text}; unclear if the user asked for more (not in English)")
-        return
-    # "Put two gigs on it"
-    first = call.user_texts[0].lower if call.user_texts and call.ticket is None else ""
-    yield missing(text, found_in(phrases.GB, first))
+    yield Broken(text) if call.ticket is not None else CannotTell(f"{text}; did the user ask?")
 
 
 @telecom.state("refuel.permitted", f"{_REFUELING} (solo): 1st step", "refuel_data")
@@ -251,171 +235,9 @@ def check_data_permission(call: TelecomCall) -> Iterator[Answer]:
         yield Broken(f"{amount:g} GB are added, but the ticket says {said} GB", {"said": named})
 
 
-def gigabytes(text: str) -> list[float]:
-    """Return the amounts of data that a text names, without repetition."""
-    lower = phrases.HALF.sub(_with_half, text.lower())
-    found = phrases.GB.findall(lower) if "gb" in lower or "gig" in lower else ()
-    return list(dict.fromkeys(map(_number, found)))
-
-
-def _with_half(found: re.Match[str]) -> str:
-    return f"{_number(found[1]) + 0.5:g}{found[2] or ''}"
-
-
-def _number(word: str) -> float:
-    return _NUMERALS.get(word) or float(NUMBERS.get(word, 0) or word)
-
-
-def asks_for_data_first(call: TelecomCall) -> bool:
-    """Return True if the user spoke of adding data before the agent did."""
-    said = call.user_texts if call.ticket is None else []
-    asked = next((each for each in said if any(map(_asks_for_data, each.sentences))), None)
-    before = call.talk.agent_before(asked.message_index) if asked else ()
-    return asked is not None and not any(phrases.DATA.search(each.lower) for each in before)
-
-
-def _asks_for_data(sentence: str) -> bool:
-    return bool(phrases.DATA.search(sentence)) and not phrases.IF_NEEDED.search(sentence)
-
-
-@telecom.flow("refuel.amount", "Data Refueling: 1st step", "refuel_data", words=True)
-def check_amount(call: TelecomCall) -> Iterator[Answer]:
-    """The data added is as much as the user wanted."""
-    amount, (question, reply) = call.gigabytes, call.question_and_reply
-    if amount is None:
-        return
-    texts = (gigabytes(each.text) for each in reversed(call.agent_texts))
-    offered = next(filter(None, texts), [])
-    # "For $4 you have two more": the number without its unit.
-    agreed = question.lower if question and reply and agrees(reply.text) else ""
-    said = [(each, _wanted(each, question, reply)) for each in call.user_texts]
-    bare = rf"(?<![\w.$]){amount:g}(?![\w.])"
-    if reply and agreed and not said[-1][1] and not re.search(bare, agreed):
-        said.append((reply, offered))
-    # More can only be the use or the limit of a plan.
-    small = [(each, [gb for gb in named if gb <= _MOST_NAMED]) for each, named in said]
-    wanted = [(each, named) for each, named in small if named]
-    last = phrases.HALF.sub(_with_half, reply.lower) if reply else ""
-    if (wanted and amount in wanted[-1][1]) or re.search(bare, last):
-        return
-    words = (word for word, number in NUMBERS.items() if number == amount)
-    unread = next((w for w in words if f" {w} " in agreed), "") or _unread_offer(call)
-    if wanted and (wanted[-1][0] == reply or amount not in offered):
-        text = f"the user said {wanted[-1][1][0]:g} GB, and {amount:g} GB are added"
-        yield missing(text, unread, {"said": wanted[-1][1]})
-    elif reply is not None and phrases.ALL_OF_IT.search(reply.lower):
-        return
-    elif reply is None or amount not in offered:
-        text = f"{amount:g} GB are added, and no amount was agreed"
-        yield missing(text, spoken(call.user_words) or unread)
-    elif not agrees(reply.text):
-        yield CannotTell("the reply to the offer names no amount")
-
-
-def _wanted(said: Utterance, question: Utterance | None, reply: Utterance | None) -> list[float]:
-    """Return the amounts of data in a text of the user; a bare number answers how much."""
-    lower = phrases.HALF.sub(_with_half, said.lower)
-    found = phrases.BARE_NUMBER.fullmatch(lower) if said == reply else None
-    if found and question and phrases.OF_DATA.search(question.lower):
-        return [_number(found[1])]
-    return gigabytes(said.text)
-
-
-@telecom.flow("refuel.price", "Data Refueling: 2nd step", "refuel_data", words=True)
-def check_price(call: TelecomCall) -> Iterator[Answer]:
-    """The user is told what the data costs before agreeing to it."""
-    plan, amount, replies = call.plan, call.gigabytes, call.user_texts
-    if plan is None or amount is None or not replies:
-        return
-    unit = plan.data_refueling_price_per_gb
-    others = [each for each in call.tools.db.plans if each.plan_id != plan.plan_id]
-    told = [
-        prices
-        for each in call.talk.agent_before(replies[-1].message_index)
-        if phrases.AMOUNT.search(each.lower)
-        and (prices := list(_data_prices(each, plan, amount, others)))
-    ]
-    if not told:
-        # A price in words that no list has: "four for each".
-        costs = (each for said in call.agent_texts for each in said.sentences)
-        unread = next((each for each in costs if phrases.OF_COST.search(each) and spoken(each)), "")
-        asked = call.talk.agent_before(replies[-1].message_index)[-1:]  # "$2, ok?"
-        unread = unread or "".join(found_in(phrases.AMOUNT, each.lower) for each in asked)
-        yield missing(f"no price was given before {amount:g} GB were added", unread)
-        return
-    wrong = [price for price, is_right in told[-1] if not is_right]
-    if wrong:
-        text = f"the price given was ${wrong[0]:.2f}, but ${unit * amount:.2f} is charged"
-        yield Broken(text, {"said": wrong[0]})
-
-
-def _data_prices(
-    said: Utterance, plan: Plan, amount: float, others: Sequence[Plan]
-) -> Iterator[tuple[float, bool]]:
-    """Yield the prices of data that a text names, and whether each is right."""
-    unit = plan.data_refueling_price_per_gb
-    monthly = [each.price_per_month for each in (plan, *others)]
-    is_about = False
-    for sentence in said.sentences:
-        # "Want 2 GB more? 4 bucks."
-        is_about = _is_about_data(sentence) or (is_about and len(sentence.split()) < 5)
-        if not is_about:
-            continue
-        is_mixed = any(each.name.lower() in sentence for each in others)
-        offers = gigabytes(sentence)
-        totals = [unit * each for each in (*offers, amount)]
-        amounts = list(phrases.AMOUNT.finditer(sentence))
-        # "2 GB x $2 = $4"
-        summed = len(amounts) > 1 and any(float(each[1]) in totals for each in amounts)
-        each_gb = [unit] if summed or phrases.EACH_GB.search(sentence) or not offers else []
-        for found in amounts:
-            after = sentence[found.end() : found.end() + 12]
-            price = float(found[1])
-            if phrases.PER_MONTH.search(after) or (
-                price in monthly and phrases.OF_A_PLAN.search(sentence)
-            ):
-                continue
-            right = [unit] if phrases.EACH.search(after) else [*each_gb, *totals]
-            is_right = any(abs(price - each) < 0.005 for each in right)
-            if is_right or not is_mixed:
-                yield price, is_right
-
-
-def _is_about_data(sentence: str) -> bool:
-    """Return True if the prices in a sentence can be those of data, and not of a bill or a plan."""
-    if phrases.OF_A_BILL.search(sentence):
-        return phrases.DATA.search(sentence) is not None
-    if phrases.OF_DATA.search(sentence):
-        return True
-    return phrases.OF_COST.search(sentence) is not None and not phrases.OF_A_PLAN.search(sentence)
-
-
-@telecom.protocol("refuel.yes", "Data Refueling: steps", "refuel_data")
-def check_wish_for_data(call: TelecomCall) -> Iterator[Answer]:
-    """The user wants the data before it is added and charged."""
-    replies = [each for each in call.exchanges() if _is_of_data(*each)]
-    if not replies:
-        yield missing("the user was not asked before data was added", _unread_offer(call))
-    elif declines(*replies[0], call) and not gigabytes(replies[0][1].text):
-        reply = {"reply": replies[0][1].text}
-        yield missing("the user does not want the data", _unread_offer(call), reply)
-    elif not any(_wanted(r, q, r) or agrees(r.text) for q, r in replies):
-        yield CannotTell("the user's reply is neither a yes nor a no")
-
-
-def _is_of_data(question: Utterance, reply: Utterance) -> bool:
-    return any(phrases.OF_DATA.search(each.lower) for each in (question, reply))
-
-
-def _unread_offer(call: TelecomCall) -> str:
-    """Return the words of cost in a question that has no word for data, and a yes for reply.
-
-    "That makes $4 for the two, all right?", after the last exchange about data.
-    """
-    later = takewhile(lambda each: not _is_of_data(*each), call.exchanges())
-    asked = (question.lower for question, reply in later if agrees(reply.text))
-    found = (found_in(phrases.AMOUNT, each) or found_in(phrases.OF_COST, each) for each in asked)
-    return next(filter(None, found), "")
+def gigabytes(ticket: str) -> list[float]:
+    """Return the amounts of data that a ticket names."""
+    return [float(each) for each in _GB.findall(ticket.lower())]
 
 
 MORE_DATA = "offer more data"
@@ -423,28 +245,22 @@ _APN, _MODE = "reset the access point settings", "choose a newer network"
 _RIGHTS = "grant the messaging app its permissions"
 _LINE, _RESTART = "have the bill paid and resume the line", "restart the phone"
 REMEDIES = {
-    "turn airplane mode off": r"air ?plane|aeroplane|flight mode",
-    "reseat the SIM card": r"\bsim\b",
-    _APN: r"\bapns?\b|access point",
-    _LINE: r"suspen|overdue|payment|resum|reactivat",
-    _RESTART: r"re-?boot|re-?start|power[ -]cycl|turn (?:it|your)",
-    "turn mobile data on": r"(?:mobile|cellular) data|data (?:switch|is|on|enabled)",
-    # Roaming of the line is spoken of as well: only what is said of the phone counts here.
-    "turn data roaming on": (
-        r"toggle_roaming|\b(?:turn|toggl|switch)\w* (?:\w+ ){0,4}roaming"
-        r"|roaming (?:\w+ ){0,3}turned"
-        r"|(?:check|verify|ensure|make sure|enable|confirm)[^.?!\n]{0,40}roaming[^.?!\n]{0,40}"
-        r"\b(?:phone|device|settings?)|\b(?:phone|device|settings?)\b[^.?!\n]{0,60}\broaming"
-    ),
-    "enable roaming on the line": "roaming",
-    MORE_DATA: r"refuel|more data|add\w* (?:\S+ ){0,8}?data|data limit|exceed|cap\b",
-    "turn data saver off": r"data[ -]sav",
-    _MODE: r"network (?:mode|pref|type)|prefer|[45]g",
-    "disconnect the VPN": r"\bvpn\b",
-    "turn Wi-Fi calling off": r"wi-?fi[ -]calling",
-    _RIGHTS: "permission",
+    "turn airplane mode off": ("plane", "flight mode"),
+    "reseat the SIM card": ("sim",),
+    _APN: ("apn", "access point"),
+    _LINE: ("suspen", "overdue", "bill", "paid", "pay", "resum"),
+    _RESTART: ("start", "boot", "power", "turn it", "turn your"),
+    "turn mobile data on": ("mobile data", "cellular data", "data switch", "data is", "data on"),
+    "turn data roaming on": ("roam",),
+    "enable roaming on the line": ("roam",),
+    MORE_DATA: ("refuel", "more data", "data limit", "exceed", "gb", "gig"),
+    "turn data saver off": ("saver", "saving"),
+    _MODE: ("network", "prefer", "5g", "4g", "mode"),
+    "disconnect the VPN": ("vpn",),
+    "turn Wi-Fi calling off": ("calling",),
+    _RIGHTS: ("permission",),
 }
-"""The ways out that the manual knows, and how an agent speaks of each."""
+"""The ways out that the manual knows, and the names of what they are about."""
 
 
 def is_hopeless(db: TelecomUserDB, line: Line | None) -> bool:

@@ -1,23 +1,20 @@
 """The carrier's policy as rules; here those about what was read or said before a call.
 
-Those that its records and the phone decide, and about more data, stand in ``records``.
+Those that its records and the phone decide stand in ``records``.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from maseval.benchmark.tau2.domains.telecom.models import Line
-from maseval.benchmark.tau2.review.policy import phrases
-from maseval.benchmark.tau2.review.policy.absence import found_in, missing, spoken
-from maseval.benchmark.tau2.review.policy.claims import TELECOM_CLAIMS, only_done_is_claimed
+from maseval.benchmark.tau2.review.plain_text import has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.confirming import (
     TRANSFER_TOOL,
     no_text_beside_a_call,
     nothing_after_a_transfer,
     one_call_at_a_time,
     transfer_is_announced,
-    transfer_is_wanted,
 )
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Kind, rules_in
 from maseval.benchmark.tau2.review.policy.telecom import records
@@ -32,29 +29,18 @@ from maseval.benchmark.tau2.review.policy.telecom.records import (
     list_remedies,
     telecom,
 )
-from maseval.benchmark.tau2.review.replies import agrees
-from maseval.benchmark.tau2.review.talk import CallMade, Talk, Utterance
-from maseval.benchmark.tau2.review.words import mentions, sentences, speaks_of_a_transfer, spellings
+from maseval.benchmark.tau2.review.talk import CallMade, Talk
+from maseval.benchmark.tau2.review.words import has_date, mentions, stands_in
 
 LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})
+_READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
 _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
-
-
-def _travels(sentence: str) -> bool:
-    return bool(phrases.TRAVELS.search(sentence)) and not phrases.AT_HOME.search(sentence)
-
-
-def may_travel(call: TelecomCall) -> str:
-    """Return words of the user, or a question with a yes to it, that may speak of a journey."""
-    said = (each for each in sentences(call.told) if not phrases.AT_HOME.search(each))
-    asked = (
-        question.lower
-        for question, reply in call.exchanges()
-        if "where" in question.lower or agrees(reply.text)
-    )
-    first = next(filter(None, (found_in(phrases.MAY_TRAVEL, each) for each in said)), "")
-    found = (found_in(phrases.MAY_ASK_TRAVEL, each) for each in asked)
-    return first or next(filter(None, found), "")
+_MONTHLY = re.compile(
+    r"(\d{2,3}(?:[.,]\d\d)?)(?: dollars| usd)?(?: ?/ ?| a | per | each | every )mo"
+)
+_FIGURE = re.compile(r"\d+(?:\.\d+)?")
+_PLAN_PRICE = re.compile(r'"price_per_month": ([\d.]+)')
+_FIELD = re.compile(r'"(line_id|phone_number|data_used_gb|data_limit_gb)": "?([\w.-]+)')
 
 
 def _finds_a_customer(made: CallMade) -> bool:
@@ -63,63 +49,56 @@ def _finds_a_customer(made: CallMade) -> bool:
     return asks and '"customer_id"' in made.answer
 
 
-@telecom.state("roaming.abroad", "Data Roaming", "enable_roaming", hears=True)
+@telecom.state("roaming.abroad", "Data Roaming", "enable_roaming")
 def check_abroad(call: TelecomCall) -> Iterator[Answer]:
     """Roaming is enabled for a user who is outside the home network."""
     phone = call.phone
-    if phone is None or phone.surroundings.is_abroad or any(map(_travels, sentences(call.told))):
+    if phone is None or phone.surroundings.is_abroad:
         return
-    if call.ticket is None and not call.talk.is_english:
-        yield CannotTell("the user is at home; unclear if a trip was mentioned (not in English)")
-    else:
-        yield missing("the user is at home", may_travel(call))
+    text = "the user is at home"
+    yield Broken(text) if call.ticket is not None else CannotTell(f"{text}; was a trip mentioned?")
 
 
 @telecom.flow("identity.given", "Customer Lookup", *LOOKUPS)
 def check_lookup(call: TelecomCall) -> Iterator[Answer]:
     """A customer is looked up by what the user gave: a number, an id, or name and birth date."""
-    known = call.all_words
-    made_up = _find_unknown(call.arguments, known)
-    earlier = call.calls_read
-    tried = [each.call["arguments"] for each in earlier if each.call["name"] in LOOKUPS]
-    if any(_find_unknown(each, known) for each in tried):
+    tried = [each.call["arguments"] for each in call.calls_read if each.call["name"] in LOOKUPS]
+    made_up = _find_unknown(call.arguments, call)
+    if not made_up or any(_find_unknown(each, call) for each in tried):
         return  # one guess of many: the first tells it
-    if made_up:
-        values = " and ".join(f"{_ARGUMENTS.get(name, name)} {made_up[name]}" for name in made_up)
-        # A number may have been spelled out.
-        unread = "" if "full_name" in made_up else spoken(call.told)
-        yield missing(f"nobody gave the {values}", unread, made_up)
+    values = " and ".join(f"{_ARGUMENTS.get(name, name)} {made_up[name]}" for name in made_up)
+    if "full_name" not in made_up and has_spoken_numbers(call.told):
+        yield CannotTell(f"the {values} may have been read out")
+    else:
+        yield Broken(f"nobody gave the {values}", made_up)
 
 
-def _find_unknown(arguments: Mapping[str, Any], known: str) -> dict[str, str]:
-    """Return the arguments of a look-up that stand in nothing that was read or said."""
+def _find_unknown(arguments: Mapping[str, Any], call: TelecomCall) -> dict[str, str]:
+    """Return the arguments of a look-up that stand in nothing that was read or said before."""
     return {
         name: value
         for name, value in arguments.items()
-        if isinstance(value, str) and not _is_known(name, value, known)
+        if isinstance(value, str) and not _is_known(name, value, call)
     }
 
 
-def _is_known(name: str, value: str, known: str) -> bool:
+def _is_known(name: str, value: str, call: TelecomCall) -> bool:
+    if value in call.all_words:
+        return True
     if name == "phone_number":
-        return value in known or _digits(value) in _phone_numbers(known)
-    lower = known.lower()
-    if name == "full_name":
-        return all(part in lower for part in value.lower().split())
-    if name == "dob":
-        year, _, day = (*value.split("-"), "", "")[:3]
-        years = re.search(rf"{year}|[/.' -]{year[2:]}\b", lower)
-        parts = years and re.search(rf"\b0?{day.lstrip('0')}(?:st|nd|rd|th)?\b", lower)
-        return any(each in lower for each in spellings(value)) or bool(parts)
-    return mentions(known, value)
+        return _has(call.told, value) or value.replace("-", "") in call.all_words.replace("-", "")
+    if name == "dob":  # records have it as it is in the call
+        return has_date(call.told, value)
+    parts = value.lower().split() if name == "full_name" else [value.lower()]
+    return all(part in call.told for part in parts) or all(
+        part in call.all_words.lower() for part in parts
+    )
 
 
-def _digits(text: str) -> str:
-    return re.sub(r"\D", "", text)[-10:]
-
-
-def _phone_numbers(text: str) -> set[str]:
-    return {_digits(each) for each in phrases.NUMBER.findall(text)}
+def _has(text: str, number: str) -> bool:
+    """Return True if a text has a phone number, with or without the code of its country."""
+    digits = "".join(filter(str.isdigit, number))[-10:]
+    return number in text or is_said(digits, text)
 
 
 @telecom.flow("customer.found", "Customer Lookup; Technical Support", *WRITES)
@@ -151,29 +130,25 @@ def check_line(call: TelecomCall) -> Iterator[Answer]:
     line, customer = call.line, call.customer
     if line is None or customer is None or line.line_id not in customer.line_ids:
         return
-    told = call.told
-    lines = [each for each in call.tools.db.lines if each.line_id in customer.line_ids]
-    numbers = _phone_numbers(told)
-    named = [
-        each.line_id
-        for each in lines
-        if _digits(each.phone_number) in numbers
-        or any(mentions(told, name) for name in (each.line_id, each.phone_number[-4:]))
-    ]
-    if phrases.ALL_LINES.search(told):
+    lines = [each for each in call.db.lines if each.line_id in customer.line_ids]
+    if len(lines) == 1 or any(line.phone_number in each.text for each in call.answered_texts):
         return
-    if line.line_id in named or len(lines) == 1 or _agrees_upon(call, line.phone_number):
+    named = [each.line_id for each in lines if _names_line(call.told, each)]
+    if line.line_id in named:
         return
-    if named:
-        yield Broken(f"the user named line {', '.join(named)}, but {line.line_id} is changed")
-    else:
+    if not named:
         yield CannotTell("the user named no line, and the customer has several")
+    elif "lines" in call.told:
+        yield CannotTell(f"the user named {', '.join(named)}, and may have meant all lines")
+    else:
+        yield Broken(f"the user named line {', '.join(named)}, but {line.line_id} is changed")
 
 
-def _agrees_upon(call: TelecomCall, number: str) -> bool:
-    """Return True if the user said yes to a text that names a line by its number."""
-    pairs = call.exchanges()
-    return any(number in question.text and agrees(reply.text) for question, reply in pairs)
+def _names_line(text: str, line: Line) -> bool:
+    """Return True if a text has the id of a line, its number, or the last four digits of that."""
+    number = line.phone_number
+    named = any(mentions(text, name) for name in (line.line_id, number[-4:]))
+    return named or _has(text, number)
 
 
 @telecom.flow(
@@ -197,30 +172,7 @@ def check_line_read(call: TelecomCall) -> Iterator[Answer]:
         yield Broken(f"line {line} was not looked up before")
 
 
-_READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
-_STRANGE = (
-    *(
-        "factory",
-        "network settings",
-        " cache",
-        "battery",
-        "safe mode",
-        "install",
-        " updat",
-        " store",
-        "wipe",
-    ),
-    *("manufacturer", "apple", "samsung", "service cent", "repair shop", "friend's"),
-    *(" upgrad", "erase", "up to date", "version", "release"),
-    *(f"{which} {what}" for which in ("another", "different") for what in ("phone", "dev", "sim")),
-)
-_PLAN_PRICE = re.compile(r'"price_per_month": ([\d.]+)')
-_FIELD = re.compile(r'"(line_id|phone_number|data_used_gb|data_limit_gb)": "?([\w.-]+)')
-
-
-@telecom.protocol(
-    "identity.first", "Technical Support; Customer Lookup", *(_READS | WRITES), words=False
-)
+@telecom.protocol("identity.first", "Technical Support; Customer Lookup", *(_READS | WRITES))
 def check_identity(call: TelecomCall) -> Iterator[Answer]:
     """The customer is identified before records are read or changed."""
     record = str(call.arguments.get("id"))
@@ -230,156 +182,74 @@ def check_identity(call: TelecomCall) -> Iterator[Answer]:
         yield Broken(f"{call.call['name']} is called before anybody was identified")
 
 
-@telecom.talk("identity.support", "Technical Support", manner=True)
+@telecom.talk("identity.support", "Technical Support", kind=Kind.FORM)
 def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     """The customer is identified before the phone is looked into."""
-    found = [each for each in talk.calls if _finds_a_customer(each)]
     first = next((each for each in talk.calls if each.call["requestor"] == "user"), None)
-    if found and first and found[0].message_index < first.message_index:
+    before = talk.calls_before(first.message_index) if first else ()
+    if first is None or any(map(_finds_a_customer, before)):
         return
-    handed = any(each.call["name"] == TRANSFER_TOOL for each in talk.calls)
-    last = talk.user[-1].message_index if talk.user and not handed else 0
-    end = next((each.message_index for each in (first, *found) if each), last)
-    for each in talk.agent_before(end)[1:]:
-        if phrases.GUIDES.search(each.lower) and (first or not phrases.WHO.search(each.lower)):
-            deed = first.call["name"] if first else "what the agent says"
-            text = f"the user does {deed} on the phone before anybody was identified"
-            yield Broken(text, message_index=(first or each).message_index)
-            return
-
-
-@telecom.protocol(
-    "roaming.travelling", "Data Roaming; Addressing Data Roaming Problems", "enable_roaming"
-)
-def check_journey(call: TelecomCall) -> Iterator[Answer]:
-    """It is known that the user travels before roaming is enabled."""
-    if phrases.TRAVELS.search(call.user_words):
-        return
-    asked = (question.lower for question, reply in call.exchanges() if agrees(reply.text))
-    if any(map(phrases.TRAVELS.search, asked)):
-        return
-    yield missing("nobody said that the user travels", may_travel(call))
-
-
-@telecom.protocol(
-    "change.asked", "introduction; Line Suspension; Data Roaming", "suspend_line", "disable_roaming"
-)
-def check_request(call: TelecomCall) -> Iterator[Answer]:
-    """A line is suspended, or its roaming ended, only at the user's wish."""
-    suspends = call.tool == "suspend_line"
-    words = phrases.SUSPENDS if suspends else phrases.ENDS_ROAMING
-    question, reply = call.question_and_reply
-    agreed = question is not None and reply is not None and agrees(reply.text)
-    asked = question.lower if question and agreed else ""
-    if words.search(call.told) or words.search(asked):
-        return
-    may_ask = phrases.MAY_SUSPEND if suspends else phrases.MAY_END_ROAMING
-    unread = found_in(may_ask, call.told) or found_in(may_ask, asked)
-    yield missing(f"nobody asked for {call.tool}", unread)
-
-
-@telecom.talk("sim.locked", "SIM Card Issues: locked; step 1.2")
-def check_locked_card(talk: Talk) -> Iterator[Answer]:
-    """A locked SIM card is left to a human agent, and no PIN is tried."""
-    for said, sentence, _ in _advice(talk, phrases.PIN, (" pin", "puk")):
-        text = "the user is told to enter a PIN; the manual says to escalate"
-        yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
-        return
-
-
-@telecom.talk("advice.manual", "introduction, 2nd paragraph", manner=True)
-def check_advice(talk: Talk) -> Iterator[Answer]:
-    """The agent advises nothing that the manual does not know."""
-    for said, sentence, step in _advice(talk, phrases.ELSEWHERE, _STRANGE):
-        text = f"{step!r} is no step of the manual"
-        yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
-        return
-
-
-def _advice(
-    talk: Talk, pattern: re.Pattern[str], hints: Collection[str]
-) -> Iterator[tuple[Utterance, str, str]]:
-    """Yield the sentences that advise something, with the words; not those that advise against it.
-
-    Each has one of the hints.
-    """
-    for said, sentence in talk.agent_sentences(*hints):
-        found = pattern.search(sentence)
-        if found and not phrases.TELECOM_NEGATED.search(sentence[: found.start()]):
-            yield said, sentence, said.quote(found[0])
+    # Without a text of the agent after the user's first one, the user does it unasked.
+    asked = [each for each in talk.agent_before(first.message_index) if each.message_index]
+    if asked:
+        text = f"the user does {first.call['name']} on the phone before anybody was identified"
+        yield Broken(text, message_index=first.message_index)
 
 
 @telecom.talk("plan.price", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
 def check_plan_prices(talk: Talk) -> Iterator[Answer]:
     """A price per month that the agent names was read or said before."""
-    for said, sentence in talk.agent_sentences("month", "/mo"):
-        near = [
-            found
-            for found in phrases.AMOUNT.finditer(sentence)
-            if "month" in sentence[max(0, found.start() - 50) : found.end() + 20]
-            or phrases.COSTS_MONTHLY.search(sentence[found.end() :].partition("$")[0])
-        ]
-        for found in (*near, *phrases.MONTHLY.finditer(sentence)):
+    for said in talk.agent:
+        for price in map(_amount, _MONTHLY.findall(said.lower) if "mo" in said.lower else ()):
             known = talk.known_before(said.message_index)
-            read = {float(each) for each in phrases.FIGURE.findall(known)}
-            price = float(found[1])
             plans = [float(each) for each in _PLAN_PRICE.findall(known)]
-            if price not in {*read, *(one - other for one in plans for other in plans)}:
+            differences = {one - other for one in plans for other in plans}
+            if price not in differences.union(map(float, _FIGURE.findall(known))):
                 text = f"nothing that was read says ${price:g} per month"
-                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
+                yield Broken(text, {"said": said.text}, said.message_index)
                 return
+
+
+def _amount(text: str) -> float:
+    return float(text.replace(",", "."))
 
 
 @telecom.talk("usage.line", "Data Refueling: line of the number given", kind=Kind.DATA_FLOW)
 def check_usage(talk: Talk) -> Iterator[Answer]:
     """The use of data that the agent tells is that of the user's line."""
     read: dict[str, dict[str, str]] = {}
-    for each in talk.calls:
+    tells_any = any("gb" in said.lower for said in talk.agent)
+    for each in talk.calls if tells_any else ():
         if '"data_used_gb"' in each.answer or '"phone_number"' in each.answer:
             fields = dict(_FIELD.findall(each.answer))
             read.setdefault(fields.get("line_id", ""), {}).update(fields)
-    numbers = _phone_numbers("\n".join(each.text for each in talk.user))
-    own = [each for each in read.values() if _digits(each.get("phone_number", "")) in numbers]
-    others = [
-        each
-        for each in read.values()
-        if "data_used_gb" in each and each not in own and (own or "phone_number" in each)
-    ]
-    figures = {value for each in own for value in each.values()}
-    marks = [each["data_used_gb"] for each in others] if numbers else ()
-    for said, sentence in talk.agent_sentences(*marks):
-        if not phrases.USED.search(sentence):
-            continue
-        told = set(phrases.FIGURE.findall(sentence)) - figures
-        for other in others:
-            names = (other["line_id"], other.get("phone_number", "")[-4:])
-            named = any(name and name in said.text for name in names)
-            if other["data_used_gb"] in told and not named:
-                text = f"{other['data_used_gb']} GB were used on {other['line_id']}, another line"
-                yield Broken(text, {"said": said.quote(sentence)}, said.message_index)
-                return
-
-
-@telecom.talk("roaming.looked", "Data Roaming: 3rd sentence", manner=True)
-def check_roaming_read(talk: Talk) -> Iterator[Answer]:
-    """The line of a user who travels is looked up before the agent speaks of roaming."""
-    read = any('"roaming_enabled"' in each.answer for each in talk.calls)
-    if read or "roaming" not in talk.agent_words:
+    used = [each for each in read.values() if "data_used_gb" in each]
+    told = [(said, each) for each in used for said in talk.agent if _tells(said.lower, each)]
+    if not told:
         return
-    said = next(each for each in talk.agent if "roaming" in each.lower)
-    told = talk.user_before(said.message_index)
-    travels = any(map(_travels, (each for text in told for each in text.sentences)))
-    if travels or phrases.KNOWS_ABROAD.search(said.lower):
-        text = "the user travels, and whether the line has roaming was not looked up"
-        yield Broken(text, message_index=said.message_index)
+    given = "\n".join(each.text for each in talk.user)
+    own = [e for e in read.values() if (number := e.get("phone_number")) and _has(given, number)]
+    figures = {value for each in own for value in each.values()}
+    for said, line in told if own else ():
+        if line not in own and line["data_used_gb"] not in figures:
+            text = f"{line['data_used_gb']} GB were used on {line['line_id']}, another line"
+            yield Broken(text, {"said": said.text}, said.message_index)
+            return
 
 
-@telecom.protocol(
+def _tells(text: str, line: Mapping[str, str]) -> bool:
+    """Return True if a text has the use of data of a line, and does not say whose it is."""
+    if "gb" not in text or line["data_used_gb"] not in text:
+        return False
+    names = (line["line_id"].lower(), line.get("phone_number", "")[-4:])
+    is_named = any(name and name in text for name in names)
+    return not is_named and stands_in(text.replace("gb", " gb"), line["data_used_gb"])
+
+
+@telecom.form(
     "transfer.exhausted",
     "introduction, 5th and 6th paragraph; Tech support: Introduction",
-    "transfer_to_human_agents",
-    words=False,
-    manner=True,
+    TRANSFER_TOOL,
 )
 def check_transfer(call: TelecomCall) -> Iterator[Answer]:
     """A user is handed over only when all that the manual knows was tried."""
@@ -393,63 +263,38 @@ def check_transfer(call: TelecomCall) -> Iterator[Answer]:
         if not call.calls_read:
             yield Broken("nothing was looked into before the transfer")
         return
-    concern = _concern(call)
-    if concern is None:
-        return
-    left = list_remedies(db, line, concern)
+    left = list_remedies(db, line, _concern(call))
     if call.ticket is not None:
         if left == [MORE_DATA] and not gigabytes(call.ticket):
             return  # which nobody permits, so that only a human can go on
         left_undone = "; ".join(left) or "nothing, everything works"
         yield Broken(f"still to be tried: {left_undone}", {"left": left})
-        return
-    if not call.talk.is_english:
-        yield CannotTell("unclear what the user was asked to try (not in English)")
-        return
-    if _asks_for_a_human(call):
-        yield CannotTell("the user asked for a human agent")
-        return
-    if not left:
-        last = call.user_texts[-1:]
-        if not last or not phrases.COMPLAINS.search(last[0].lower):
-            other = found_in(phrases.OTHER_MATTER, call.told)
-            yield missing("everything the user complained about works", other)
-        return
-    said = "\n".join(each.lower for each in call.agent_texts)
-    untried = [each for each in left if not re.search(REMEDIES[each], said)]
-    if untried:
-        yield Broken(f"not tried: {'; '.join(untried)}", {"left": untried})
-    else:
-        yield CannotTell(f"mentioned, but not done: {'; '.join(left)}")
+    elif left:
+        said = "\n".join(each.lower for each in call.agent_texts)
+        untried = [each for each in left if not any(name in said for name in REMEDIES[each])]
+        if any(each in call.told for each in _HUMANS):
+            yield CannotTell(f"not done: {'; '.join(left)}; did the user want a human?")
+        elif untried:
+            yield Broken(f"not tried: {'; '.join(untried)}", {"left": untried})
 
 
-def _asks_for_a_human(call: TelecomCall) -> bool:
-    """Return True if the user spoke of a human agent before the agent did."""
-    asked = (each for each in call.user_texts if each.wish)
-    first = next(asked, None)
-    if first is None:
-        return False
-    before = call.talk.agent_before(first.message_index)
-    return not any(speaks_of_a_transfer(each.text) for each in before)
+_HUMANS = ("human", "person", "representative", "supervisor", "agent", "manager", "someone")
 
 
-def _concern(call: TelecomCall) -> str | None:
-    """Return what the user wants to work again; None if it is something else that is wanted."""
-    told = call.told
-    if phrases.MMS.search(told):
+def _concern(call: TelecomCall) -> str:
+    """Return what is to work again, by its name in what was said and by what was tried."""
+    told, tried = call.told, {each.call["name"] for each in call.calls_read}
+    if "can_send_mms" in tried or "mms" in told or "picture" in told:
         return "mms"
-    if phrases.INTERNET.search(told):
-        return "data"
-    return "service" if phrases.SERVICE.search(told) or call.ticket is not None else None
+    is_data = "run_speed_test" in tried or "data" in told or "internet" in told
+    return "data" if is_data else "service"
 
 
 _FORM, _TRANSFER = "introduction, 3rd paragraph", "introduction, 5th paragraph"
 RULES = (
     *rules_in(globals(), vars(records)),
-    *(one_call_at_a_time("telecom", _FORM), no_text_beside_a_call("telecom", _FORM)),
-    *(transfer_is_announced("telecom", _TRANSFER), transfer_is_wanted("telecom", _TRANSFER)),
+    one_call_at_a_time("telecom", _FORM),
+    no_text_beside_a_call("telecom", _FORM),
+    transfer_is_announced("telecom", _TRANSFER),
     nothing_after_a_transfer("telecom", _TRANSFER, WRITES),
-    only_done_is_claimed(
-        "telecom", "introduction, 2nd paragraph; Change Plan", TELECOM_CLAIMS, WRITES
-    ),
 )

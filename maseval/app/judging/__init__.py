@@ -1,0 +1,1 @@
+"""Judge models as instruments: asked about runs, and measured by known answers."""

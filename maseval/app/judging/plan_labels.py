@@ -1,0 +1,104 @@
+"""``maseval plan RUN --labels``: how narrow a number becomes by so many labels, before they are."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from maseval.app.judging.label import open_question
+from maseval.app.results.labelled import labels_by_draw
+from maseval.core.words import count_of, in_percent, percent
+from maseval.stats import LabelForecast, forecast_labels
+
+NUMBERS = (20, 30, 60, 100, 200)
+USUAL_SHARES = {True: 0.9, False: 0.1}
+"""The shares that count among what a judge counts, and among the others, until labels say."""
+
+
+@dataclass(frozen=True)
+class LabelPlan:
+    """The widths to expect for the first number of a question, by how many labels are made.
+
+    ``counted`` has the conversations that the judge counts, and the others. ``shares`` are those of
+    conversations that count among either; ``assumed`` if no label says so yet.
+    """
+
+    about: str
+    share: str
+    judge: str
+    counted: Mapping[bool, int]
+    shares: Mapping[bool, float]
+    assumed: bool
+    rows: list[LabelForecast]
+
+    @property
+    def lines(self) -> list[str]:
+        """The plan in sentences."""
+        total = count_of(sum(self.counted.values()), "conversation")
+        source = "assumed" if self.assumed else "by the labels so far"
+        right, missed = percent(self.shares[True], 0), percent(self.shares[False], 0)
+        if not self.judge:
+            lines = [f"{self.share}: {total}; {source}: {missed} of them count"]
+            return [*lines, *(f"{each.labels} labels: {_alone(each)}" for each in self.rows)]
+        lines = [
+            f"{self.share}: {self.judge} counts {self.counted[True]} of {total}",
+            f"{source}: {right} of these do count, and {missed} of the others",
+        ]
+        for each in self.rows:
+            better = "; draw them without the judge: --judge none" * each.alone_is_better
+            width = "none" if each.with_judge is None else _points(each.with_judge)
+            lines.append(
+                f"{each.labels} labels: an interval {width} wide, by labels alone "
+                f"{_points(each.alone)}{better}"
+            )
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "about": self.about,
+            "share": self.share,
+            "judge": self.judge or None,
+            "counted": self.counted[True],
+            "conversations": sum(self.counted.values()),
+            "assumed": self.assumed,
+            "right_of_counted": self.shares[True],
+            "missed_of_others": self.shares[False],
+            "rows": [
+                {**row.to_dict(), "alone_is_better": row.alone_is_better} for row in self.rows
+            ],
+        }
+
+
+def _alone(row: LabelForecast) -> str:
+    return f"an interval {_points(row.alone)} wide"
+
+
+def _points(width: float) -> str:
+    return f"{in_percent(width)} points"
+
+
+def plan_labels(
+    run: str | os.PathLike[str], *, about: str | None = None, judge: str | None = None
+) -> LabelPlan:
+    """Say how narrow the first number of a question becomes by labels; writes nothing."""
+    asked = open_question(run, about, judge)
+    kind = asked.question.shares[0]
+    counted = {key: 0 for key in USUAL_SHARES}
+    said: dict[bool, list[bool]] = {key: [] for key in USUAL_SHARES}
+    labels = labels_by_draw(asked.folder, asked.question.name).get(asked.judge, {})
+    for answer, part in asked.parts.items():
+        key = answer in kind.counts
+        counted[key] += len(part)
+        said[key] += [labels[one] in kind.counts for one in part if one in labels]
+    known = all(said[key] for key in counted if counted[key] and asked.judge)
+    assumed = not known or not any(said.values())
+    shares = {
+        key: sum(said[key]) / len(said[key]) if said[key] and not assumed else usual
+        for key, usual in USUAL_SHARES.items()
+    }
+    totals, rates = [counted[True], counted[False]], [shares[True], shares[False]]
+    if not asked.judge:
+        totals, rates = [counted[False]], [shares[False]]
+    numbers = [number for number in NUMBERS if number < sum(totals)] or [sum(totals)]
+    rows = [forecast_labels(totals, rates, number) for number in numbers]
+    return LabelPlan(asked.question.name, kind.name, asked.judge, counted, shares, assumed, rows)

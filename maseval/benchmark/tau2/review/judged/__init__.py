@@ -1,0 +1,1 @@
+"""Questions about a conversation that a language model answers, and conversations to measure it."""
