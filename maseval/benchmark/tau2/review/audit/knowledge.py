@@ -76,7 +76,8 @@ def _has_word(text: str, sought: str) -> bool:
 
 def _ids(value: object) -> Iterator[str]:
     """Yield the texts that are ids: one word with a digit, four characters or more, no date."""
-    return (text for text in texts_in(value) if len(text) >= 4 and re.fullmatch(r"#?\w*\d\w*", text))
+    words = (text for text in texts_in(value) if re.fullmatch(r"#?\w*\d\w*", text))
+    return (word for word in words if len(word) >= 4)
 
 
 class Reader:
