@@ -1,5 +1,6 @@
 """Problems of a domain's tasks, found before anybody runs them."""
 
+import json
 from typing import ClassVar
 
 import pytest
@@ -173,3 +174,12 @@ def test_the_audit_knows_what_check_domain_knows(tmp_path):
 
     assert any("2 tasks have the id 'two'" in each.text for each in audit(domain))
     assert [e for e in audit(kiosk(tmp_path)) if e.kind == "task is malformed"] == []
+
+
+def test_tasks_in_another_file_are_played_by_both(tmp_path):
+    domain = kiosk(tmp_path, task_files={"base": "tasks.json", "more": "more.json"})
+    (tmp_path / "more.json").write_text(json.dumps([task("none", actions=[action(count=0)])]))
+
+    assert check_domain(domain) == ["task 'none': sell raises ValueError: cannot sell 0 tickets"]
+    (found,) = [each for each in audit(domain) if each.severity == "error"]
+    assert (found.task_id, found.kind) == ("none", "gold raises")
