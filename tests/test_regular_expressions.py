@@ -37,7 +37,10 @@ NOT_FOREIGN = {
 }
 MADE_WHILE_RUNNING = {
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
+    "benchmark/tau2/scoring/rule.py": "an escaped value of a task",
+    "cli/run_file.py": "an escaped name",
     "core/user.py": "an escaped word",
+    "interface/agents/acp.py": "escaped names of tools",
     "interface/inference/http.py": "words of the package",
     "view/site.py": "escaped paths",
 }

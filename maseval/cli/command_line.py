@@ -36,7 +36,7 @@ ALL_HELP = "--help-all"
 RARE_OPTIONS = frozenset(
     (
         *("ray_address", "processes", "force", "max_wait"),
-        *("allow", "retry_failed", "prices", "fork", "resume_changed"),
+        *("allow", "agent_env", "junit_xml", "retry_failed", "prices", "fork", "resume_changed"),
         *("reasoning", "split", "mode", "texts", "max_errors"),
         *("user_args", "tool_model", "embedded_tasks"),
         *("as_recorded", "strict", "user"),

@@ -121,7 +121,7 @@ def _score(state: RunState) -> str:
     if mark := mark_of(state.config or {}):
         shown += f", {mark}"
     verdicts, planned = found.get("verdicts"), found.get("planned")
-    return shown if verdicts == planned else f"{shown}, {verdicts}/{planned} verdicts"
+    return shown if verdicts == planned else f"{shown}, verdicts {verdicts}/{planned}"
 
 
 def _participant(given: object) -> str:

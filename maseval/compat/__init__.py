@@ -64,7 +64,7 @@ class _FormerModules:
         if name in ABSENT:
             raise ModuleNotFoundError(  # without its name, which Python would take for its own find
                 f"{name} of MASEval is not here. Install MASEval in an environment of its own to "
-                "use it; docs/migrating.md lists all that is different"
+                "use it; the manual's page on migrating lists all that is different"
             )
         if name not in FORMER_MODULES:
             return None

@@ -65,13 +65,16 @@ def pydantic_responses(brief: AgentBrief):
     class Reply(BaseModel):
         text: str
 
-    client = AsyncOpenAI(base_url=brief.model.base_url, api_key=brief.model.api_key)
-    model = OpenAIResponsesModel(brief.model.name, provider=OpenAIProvider(openai_client=client))
-    clerk = Agent(model, instructions=brief.policy, tools=as_tools(brief.tools), output_type=Reply)
+    clerk = Agent(instructions=brief.policy, tools=as_tools(brief.tools), output_type=Reply)
     history = []
 
     async def answer(query: str) -> str:
-        result = await clerk.run(query, message_history=history)
+        async with AsyncOpenAI(
+            base_url=brief.model.base_url, api_key=brief.model.api_key
+        ) as client:
+            provider = OpenAIProvider(openai_client=client)
+            model = OpenAIResponsesModel(brief.model.name, provider=provider)
+            result = await clerk.run(query, model=model, message_history=history)
         history[:] = result.all_messages()
         return result.output.text
 
@@ -83,18 +86,21 @@ def agents_sdk(brief: AgentBrief):
     from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool
     from openai import AsyncOpenAI
 
-    client = AsyncOpenAI(base_url=brief.model.base_url, api_key=brief.model.api_key)
     clerk = Agent(
         "agent",
         instructions=brief.policy,
-        model=OpenAIResponsesModel(brief.model.name, client),
         tools=[function_tool(each, name_override=n) for n, each in brief.tools.items()],
     )
     said = []
 
     async def answer(query: str) -> str:
         given = [*said, {"role": "user", "content": query}]
-        result = await Runner.run(clerk, given, run_config=RunConfig(tracing_disabled=True))
+        async with AsyncOpenAI(
+            base_url=brief.model.base_url, api_key=brief.model.api_key
+        ) as client:
+            model = OpenAIResponsesModel(brief.model.name, client)
+            config = RunConfig(model=model, tracing_disabled=True)
+            result = await Runner.run(clerk, given, run_config=config)
         said[:] = result.to_input_list()
         return result.final_output
 

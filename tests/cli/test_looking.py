@@ -91,7 +91,7 @@ def test_long_ids_leave_the_answer_in_sight(tmp_path, monkeypatch):
         shown = re.sub("[│\\s]", "", maseval("show", "one", "--failed").stdout)
 
         assert task in shown
-        assert re.search("-fail,?(findings)?agent,bydefault:user:.*user_stop", shown)
+        assert re.search("-fail,?(findings)?unclear:user:.*user_stop", shown)
 
 
 def test_of_a_task_the_first_trial_that_failed_is_shown(noisy):

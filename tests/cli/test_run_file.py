@@ -57,8 +57,11 @@ def test_one_instance_of_a_benchmark_is_counted_in_each_run_by_itself(
         (f"x = {'[' * 3000}{']' * 3000}", "more than 100 levels deep"),
         (f"x = {'{a=' * 150}1{'}' * 150}", "more than 100 levels deep"),
         ("domain = 'library'", "benchmark is None"),
-        ("benchmark = 'tau2'\ntrails = 3", "--trails"),
-        ("benchmark = 'tau2'\n[grid]\ntrials = [1, 'x']", "file.toml, run trials-"),
+        (
+            "benchmark = 'tau2'\ntrails = 3",
+            "line 2: unknown option 'trails'; did you mean 'trials'?",
+        ),
+        ("benchmark = 'tau2'\n[grid]\ntrials = [1, 'x']", "file.toml, run x:"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused_before_anything_runs(content: str, words: str) -> None:

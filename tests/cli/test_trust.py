@@ -58,7 +58,7 @@ def test_a_verdict_is_explained_for_a_run_and_for_its_file(failed):
     theirs = maseval("explain", "theirs.json", failed.task_id, failed.trial)
 
     assert ours.exit_code == 0
-    assert "agent: " in ours.stdout and "(rule: " in ours.stdout
+    assert "unclear: not decided" in ours.stdout and "(rule: " in ours.stdout
     assert "DB             FAILED    scored" in ours.stdout
     assert "What would have made it pass" in ours.stdout
     assert theirs.stdout.endswith(ours.stdout.partition("\n")[2])

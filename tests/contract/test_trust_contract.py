@@ -104,7 +104,8 @@ def test_every_failed_conversation_has_a_cause_and_no_passed_one_has(tau2_data, 
             if record["exception"] is not None:
                 assert found.who == "infrastructure"
 
-    assert who["unclear"] <= sum(who.values()) / 10
+    # Where no fact decides, nobody is named; a judge may say more.
+    assert who["unclear"] <= sum(who.values()) / 2
 
 
 @pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])

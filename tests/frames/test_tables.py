@@ -257,7 +257,7 @@ def test_the_part_of_each_agent_of_a_team_is_a_row(team, run):
     rows = {row["agent"]: row for row in frames.agents(team)}
 
     counts = {name: (row["requests"], row["calls"], row["handovers"]) for name, row in rows.items()}
-    assert counts == {"supervisor": (4, 3, 3), "reader": (5, 3, 2), "writer": (3, 2, 1)}
+    assert counts == {"supervisor": (5, 3, 3), "reader": (5, 3, 2), "writer": (3, 2, 1)}
     assert [name for name, row in rows.items() if row["decided"]] == ["writer"]
     (simulation,) = frames.simulations(team)
     for side in ("input_tokens", "output_tokens"):

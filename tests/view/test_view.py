@@ -204,7 +204,9 @@ def test_verdicts_that_another_command_recomputed_are_not_recomputed_for_a_page(
         log.write(b"\n")  # another file, of the same conversations
     assessed, assess = [], RescoredRecord.assess
     monkeypatch.setattr(
-        RescoredRecord, "assess", lambda self, item: assessed.append(item) or assess(self, item)
+        RescoredRecord,
+        "assess",
+        lambda self, item, trial: assessed.append(item) or assess(self, item, trial),
     )
 
     viewed = Library(tmp_path).run("run")

@@ -75,10 +75,10 @@ def run(
         "--dry-run",
         rich_help_panel=EXECUTION,
     ),
-    junit: Path | None = option(
+    junit_xml: Path | None = option(
         None,
         "Write the checklist of a rehearsal to this file as JUnit XML.",
-        rich_help_panel=EXECUTION,
+        rich_help_panel=EXECUTION, "--junit"
     ),
     allow: list[str] | None = option(
         None,
@@ -102,10 +102,10 @@ def run(
         return
     result = prepared.execute()
     code = rehearsal_code(result, allow or ())
-    if junit is not None and result.checklist:
+    if junit_xml is not None and result.checklist:
         from maseval.app.results.junit import checklist_suite  # few runs write XML
 
-        write_bytes(junit, checklist_suite(result.checklist, allow or ()))
+        write_bytes(junit_xml, checklist_suite(result.checklist, allow or ()))
     try:
         finish(result, chosen_stream(as_json), as_json=as_json, debug=is_debugging(context))
     except typer.Exit:

@@ -24,7 +24,6 @@ def bookings(tmp_path_factory):
         lambda run: tau2.comply([run]),
         lambda run: tau2.export(run, run / "exported"),
         lambda run: tau2.branch(run=run, task="pair", at=1, agent="gold"),
-        lambda run: tau2.submit(runs=[run], output=run / "submission"),
         lambda run: macs.rates(run),
         lambda run: macs.export(run),
     ],

@@ -156,4 +156,5 @@ def _holds(text: str, words: list[str]) -> bool:
 
 def _words(text: str) -> list[str]:
     # Markup and escapes that come with the text of another format are no words.
-    return re.findall(r"[^\W_]+", re.sub(r"</?\w+>|\\[nt]", " ", text).lower())
+    plain = re.sub(r"</?\w+>|\\[nt]", " ", text)
+    return re.findall(r"[^\W_]+", plain.lower())

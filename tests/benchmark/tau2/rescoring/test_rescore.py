@@ -66,7 +66,7 @@ def test_a_simulation_that_stays_alone_is_judged_as_among_others(recorded, shown
     item = RecordItem(simulation, domain_named("library"), recorded=recorded, shown=shown)
     record = RescoredRecord(SimulationRecord(iter(())))
 
-    among, alone = (record.assess(item, alone=each)[0] for each in (False, True))
+    among, alone = (record.assess(item, 0, alone=each)[0] for each in (False, True))
 
     assert replace(alone, marks=among.marks) == among
     assert alone.misstatement == among.misstatement

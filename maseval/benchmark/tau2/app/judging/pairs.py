@@ -33,7 +33,7 @@ from maseval.runs.recording import Recording
 
 _FOLDER = Path(judged.__file__).parent
 PAIRS, READINGS = _FOLDER / "pairs.jsonl.xz", _FOLDER / "readings.jsonl.xz"
-_PLACE = re.compile(r"\{\{(/[^}]*)\}\}")
+_PLACE = re.compile(r"\{\{(/[^{}]*)\}\}")
 # A breach is often shown by more than one message.
 _NEAR = 2
 
