@@ -78,7 +78,8 @@ def run(
     junit_xml: Path | None = option(
         None,
         "Write the checklist of a rehearsal to this file as JUnit XML.",
-        rich_help_panel=EXECUTION, "--junit"
+        "--junit",
+        rich_help_panel=EXECUTION,
     ),
     allow: list[str] | None = option(
         None,
