@@ -278,6 +278,7 @@ def kind_of(status: int, text: str, code: object = None) -> type[ProviderError]:
 # Recognised by name: some libraries use httpx, some its successor httpx2; neither is imported.
 _TIMEOUTS = {"httpx.TimeoutException", "httpx2.TimeoutException", "openai.APITimeoutError"}
 _NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
+_NO_TRUST = ("CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER")
 _BROKEN = {"httpx.TransportError", "httpx2.TransportError", "openai.APIConnectionError"}
 
 
@@ -292,7 +293,10 @@ def transport_error(error: BaseException) -> type[ProviderError] | None:
 
 def connection_error(error: BaseException) -> type[ProviderError]:
     """Return the class of error for a broken connection: whether there ever was one."""
-    is_unreachable = any(type(link).__name__ in _NO_CONNECTION for link in causes(error))
+    links = list(causes(error))
+    if any(words in str(link) for link in links for words in _NO_TRUST):
+        return errors.UntrustedServerError
+    is_unreachable = any(type(link).__name__ in _NO_CONNECTION for link in links)
     return errors.UnreachableError if is_unreachable else errors.ProviderConnectionError
 
 
