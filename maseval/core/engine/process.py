@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from types import FrameType
+from typing import NoReturn
 
 SignalHandler = Callable[[int, FrameType | None], object] | int
 
@@ -94,6 +95,29 @@ def ended_by_standstill() -> Iterator[None]:
 @cache
 def _has_memory_limit() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def refuse_early_success() -> Callable[[], None]:
+    """Let ``os._exit(0)`` of somebody's code end this process with 1; return what allows it again.
+
+    A process that is forked from here may end as it likes.
+    """
+    leave, process, is_refused = os._exit, os.getpid(), True
+
+    def leave_early(status: int) -> NoReturn:
+        if is_refused and status == 0 and os.getpid() == process:
+            os.write(2, b"Error: somebody's code ended the process by os._exit(0)\n")
+            status = 1
+        leave(status)
+
+    def allow() -> None:
+        nonlocal is_refused
+        is_refused = False
+        if os._exit is leave_early:
+            os._exit = leave
+
+    os._exit = leave_early
+    return allow
 
 
 def end_after(seconds: float) -> None:
