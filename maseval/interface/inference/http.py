@@ -307,7 +307,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return milliseconds / 1000
     value = names.get("retry-after")
     seconds = _number(value)
-    return _seconds_until(value) if seconds is None and value else seconds
+    if seconds is not None or (moment := _moment(value)) is None:
+        return seconds
+    # By the server's own clock, as the one here may be wrong.
+    sent = _moment(names.get("date")) or datetime.now(UTC)
+    return max(0.0, (moment - sent).total_seconds())
 
 
 def _number(text: str | None) -> float | None:
@@ -318,14 +322,12 @@ def _number(text: str | None) -> float | None:
     return max(0.0, number) if math.isfinite(number) else None
 
 
-def _seconds_until(date: str) -> float | None:
+def _moment(date: str | None) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(date)
+        moment = parsedate_to_datetime(date or "")
     except ValueError:
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def remove_secrets(secrets: Iterable[object], text: str) -> str:
