@@ -289,3 +289,23 @@ def test_an_agent_that_ends_the_process_with_0_is_no_green_suite(
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
 
     assert result.ret == 1
+
+
+def test_ctrl_c_ends_the_suite_and_not_one_evaluation(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import os
+        import signal
+        import pytest
+
+        @pytest.mark.maseval(domain="library", num_tasks=1, user="scripted", at_least=0.5)
+        def test_agent(maseval):
+            maseval.check(lambda brief: lambda query: os.kill(os.getpid(), signal.SIGINT))
+
+        def test_next():
+            pass
+    """)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+
+    assert result.ret == 2
+    result.stdout.fnmatch_lines("*interrupted; maseval show *")
+    assert "passed" not in result.stdout.str()
