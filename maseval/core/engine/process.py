@@ -70,26 +70,36 @@ def signal_handlers(handlers: Mapping[signal.Signals, SignalHandler]) -> Iterato
             signal.signal(number, original)
 
 
-# A thread that waits for its turn for so long waits for ever.
-_STANDSTILL_SECONDS = 30
+# A process in which no thread has its turn for so long stands still for ever.
+_STANDSTILL_SECONDS = 30.0
+_BEAT_SECONDS = 1.0
 
 
 @contextmanager
 def ended_by_standstill() -> Iterator[None]:
-    """End the process if the context, which is short, is not left for half a minute.
+    """Within the context, end the process if a thread waits for its turn for half a minute.
 
     Python 3.11 tries for ever to handle a lack of memory where a process may not have more
     (``ulimit -v``), and no other thread has its turn: neither a handler of signals nor a deadline.
     """
-    if not _has_memory_limit():
-        yield
-        return
-    with suppress(RuntimeError):  # there is no memory for the thread that watches
-        faulthandler.dump_traceback_later(_STANDSTILL_SECONDS, exit=True, file=sys.__stderr__ or 2)
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.is_set():
+            with suppress(RuntimeError, MemoryError):  # there is too little for what watches
+                faulthandler.dump_traceback_later(
+                    _STANDSTILL_SECONDS, exit=True, file=sys.__stderr__ or 2
+                )
+                over.wait(_BEAT_SECONDS)
+        faulthandler.cancel_dump_traceback_later()
+
+    if _has_memory_limit():
+        with suppress(RuntimeError):
+            threading.Thread(target=beat, daemon=True, name="maseval-beat").start()
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
+        over.set()
 
 
 @cache
