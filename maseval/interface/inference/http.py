@@ -19,8 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from maseval.core import provider_errors as errors
-from maseval.core.exceptions import MASEvalError
-from maseval.core.exceptions import causes as causes
+from maseval.core.exceptions import MASEvalError, causes
 from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import REDACTED
