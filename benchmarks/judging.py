@@ -3,6 +3,7 @@
 A thousand conversations are judged with two hundred requests in flight. The server takes five
 seconds for each answer, as a model does, and runs in a process of its own. Its bound is what a bare
 client gets from it in the same run: the same bodies over connections that stay open, nothing read.
+The library of the provider is loaded before.
 """
 
 import http.client
@@ -62,6 +63,7 @@ def main() -> None:
         bound = CONVERSATIONS / seconds(lambda: bare(port))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "judgements.jsonl")
+            judge_all(port, Path(folder, "first.jsonl"), 1)  # loads the provider's library
             rate = CONVERSATIONS / seconds(lambda: judge_all(port, path))
             again = seconds(lambda: judge_all(port, path))
             kept = len(JudgeRecord(path).lines())
@@ -109,7 +111,7 @@ def in_threads(work: Callable[[], None]) -> None:
         thread.join()
 
 
-def judge_all(port: int, path: Path) -> None:
+def judge_all(port: int, path: Path, number: int = CONVERSATIONS) -> None:
     record = JudgeRecord(path)
 
     def judge(number: int) -> None:
@@ -121,7 +123,7 @@ def judge_all(port: int, path: Path) -> None:
         assert found.answer == {"claims": []}, found
 
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
-        list(pool.map(judge, range(CONVERSATIONS)))
+        list(pool.map(judge, range(number)))
     record.close()
 
 

@@ -38,7 +38,7 @@ from maseval.cli.options import (
 from maseval.cli.results import estimate, variant_parts
 from maseval.cli.show import section_parts
 from maseval.core.scoring_options import ScoringKeywords
-from maseval.core.words import percent
+from maseval.core.words import count_of, percent
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.questions import ReviewedRun
@@ -130,8 +130,8 @@ def _pass_parts(score: "FileScore") -> Parts:
     if score.trials_differ:
         low, high = score.trials_differ
         yield (
-            f"  tasks have between {low} and {high} trials with a verdict: pass^1 is the mean over "
-            "tasks, not the share of simulations that passed"
+            f"  tasks have between {low} and {count_of(high, 'trial')} with a verdict: pass^1 is "
+            "the mean over tasks, not the share of simulations that passed"
         )
     of = f"{score.verdicts} with a verdict" if score.shortfall else str(score.planned)
     yield f"  passed: {score.passes} of {of}; {score.recorded_passes} as recorded"

@@ -12,6 +12,29 @@ from typing import Any, Self
 from maseval.core.exceptions import TaskTimeoutError
 
 logger = logging.getLogger(__name__)
+_forks = 0
+
+
+def _count_fork() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_count_fork)
+
+
+def forks() -> int:
+    """Return the number of forks between the first process and this one."""
+    return _forks
+
+
+def end_if_forked(since: int) -> None:
+    """End this process if it was forked since: a copy must not go on as the run.
+
+    A process that is forked to work for an agent returns from where it began, and never here.
+    """
+    if _forks != since:
+        os._exit(0)
 
 
 class Acting:
@@ -49,7 +72,6 @@ class Clock:
         self.is_over = False
         """True once the repetition has ended, whichever way."""
         self._start = time.monotonic()
-        self._process = os.getpid()
         self._releases: list[Callable[[], object]] = []
         self._ending = threading.Lock()
 
@@ -87,11 +109,6 @@ class Clock:
             timeout=self.deadline or 0.0,
             partial_traces=self.collected_traces,
         )
-
-    def end_if_copy(self) -> None:
-        """End this process if an agent forked it: a copy must not go on as the run."""
-        if os.getpid() != self._process:
-            os._exit(0)
 
     def set_collected_traces(self, traces: dict[str, object]) -> None:
         """Set traces to include in the report if the deadline passes."""
@@ -161,12 +178,11 @@ def acting_as(name: str | None) -> Iterator[None]:
     """Name the agent, or the user, on whose account models are asked and tools are called."""
     clock = Clock.here()
     latest = Acting() if clock is None else clock.acting
-    before, token = latest.name, _acting.set(name)
+    before, token, began = latest.name, _acting.set(name), _forks
     latest.name = name
     try:
         yield
     finally:
-        if clock is not None:
-            clock.end_if_copy()
+        end_if_forked(began)
         _acting.reset(token)
         latest.name = before

@@ -87,7 +87,10 @@ class Finding:
         return f"{where}{self.text}{how}{about} [{self.rule}]"
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "evidence": list(self.evidence)}
+        form = {**asdict(self), "evidence": list(self.evidence)}
+        if self.by is None:  # certificates of earlier versions have no such field
+            del form["by"]
+        return form
 
 
 def read_findings(forms: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:

@@ -179,7 +179,7 @@ class Judge:
         if record is None:
             return self._ask_until_read(question, first, messages, subject, None)
         with record.asking(first.prompt):
-            known = record.last(first.prompt)
+            known = record.last(first.prompt, first.key)
             found = known and _read(question, known, subject)
             if found is None or found.answer is None:
                 if found is not None and found.attempt >= self.max_attempts:

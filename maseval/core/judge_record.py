@@ -128,11 +128,13 @@ class JudgeRecord:
             last[line.prompt, str(line.key)] = line
         yield from last.values()
 
-    def last(self, prompt: str) -> Judgement | None:
-        """Return the last answer to a request, whichever simulation it was about."""
+    def last(self, prompt: str, key: Mapping[str, Any]) -> Judgement | None:
+        """Return the last answer to a request: about this simulation, or else about any."""
         with self._lock:
             lines = self._by_prompt.get(prompt, ())
-            return next((line for line in reversed(lines) if not line.unanswered), None)
+            answered = [line for line in reversed(lines) if not line.unanswered]
+            own = next((line for line in answered if line.key == key), None)
+            return own or next(iter(answered), None)
 
     @contextmanager
     def asking(self, prompt: str) -> Iterator[None]:

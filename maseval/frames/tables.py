@@ -308,6 +308,7 @@ def finding_rows(report: RecordedReport, source: FrameSource) -> Rows:
             "passed": report.outcome.passed,
             "user_model": report.models_of("user"),
             "counts": each.counts,
+            "by": each.by,
             **each.to_dict(),
         }
 

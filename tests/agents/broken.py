@@ -215,7 +215,7 @@ class Advertises(Loop):
 @misses("replies")
 class SaysSomethingElse(Loop):
     def said(self, text):
-        return "Your request has been noted." if "before I go on" in text else text
+        return "Your request has been noted." if "before I begin" in text else text
 
 
 @misses("calls")

@@ -92,6 +92,31 @@ def test_a_copy_of_the_run_that_an_agent_forks_ends_there(run, tmp_path, concurr
     assert not RunFolder.read(tmp_path / "r").damaged
 
 
+def test_a_process_that_an_agent_forks_to_work_for_it_works(run, tmp_path):
+    code, _, errors = run(
+        """
+        import multiprocessing, warnings
+        from maseval.benchmark.tau2.agent_brief import FunctionAgentAdapter
+        def work(query, pipe):
+            pipe.send(FunctionAgentAdapter(lambda query: "Heard.", "helper").run(query))
+        def agent(brief):
+            def answer(query):
+                ours, theirs = multiprocessing.Pipe()
+                with warnings.catch_warnings(action="ignore"):
+                    fork = multiprocessing.get_context("fork")
+                    helper = fork.Process(target=work, args=(query, theirs))
+                    helper.start()
+                assert ours.poll(60)
+                helper.join()
+                return ours.recv()
+            return answer
+        """
+    )
+
+    assert code == 0, errors
+    assert statuses(tmp_path) == ["success"] * 3
+
+
 def test_reference_data_that_an_agent_clears_give_no_verdict_and_no_pass_elsewhere(run, tmp_path):
     text = """
         import gc

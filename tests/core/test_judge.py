@@ -109,6 +109,15 @@ def test_the_same_question_is_asked_once(tmp_path):
     assert [(end.key["trial"], end.attempt) for end in ends] == [(0, 2), (1, 2)]
 
 
+def test_equal_conversations_have_a_line_each_however_often_they_are_asked_about(tmp_path):
+    record = JudgeRecord(record_path(tmp_path))
+    ask(['{"claims": []}'], record)
+    for _ in range(2):
+        for trial in (0, 1):
+            ask([], record, key={**KEY, "trial": trial})
+    assert len(record.lines()) == 2
+
+
 def test_a_judge_that_was_down_is_asked_again(tmp_path):
     record = JudgeRecord(record_path(tmp_path))
     down, _ = ask([OverloadedError("busy", provider="p")], record)

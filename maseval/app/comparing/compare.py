@@ -243,7 +243,9 @@ def failure_reasons(recording: Recording, outcomes: Iterable[Outcome]) -> Failur
         report = recording.report(one)
         cause = cause_in(run.examine(one, REVIEW, report).findings)
         labels.update([] if cause is None else [cause.name])
-        proven.update([cause.name] if cause is not None and cause.grade == "proven" else [])
+        # What an agent did wrong has rows of its own below.
+        is_fact = cause is not None and cause.grade == "proven" and cause.who != "agent"
+        proven.update([cause.name] if cause is not None and is_fact else [])
         proven.update([_CUT_OFF.get(each.ended, each.ended)] if each.ended not in _OWN_ENDS else [])
         unmet = _unmet_checks(RecordedReport(report))
         checks.update({check["kind"] for check in unmet if check["counts"]})

@@ -18,7 +18,7 @@ from maseval.runs.config import cell_of
 from maseval.stats.forecast import Forecast, TaskSet, forecast, observed_tasks, stated_tasks
 from maseval.stats.planning import Pairs
 from maseval.stats.summary import summarise, with_gaps
-from maseval.stats.trials import Trials, by_task, mean_cost
+from maseval.stats.trials import Trials, by_task, mean_cost, mean_over_tasks
 
 
 def plan(
@@ -121,6 +121,10 @@ def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> Tas
     shared = [key for key in sides[0] if key in sides[1]]
     if not shared:
         raise ConfigurationError(f"no two cells differ in {factor} alone; run some that do first")
+    rates = [mean_over_tasks([side[key] for key in shared], 1) for side in sides]
+    if rates[0] > rates[1]:  # named in either order, the better one is what could be shown
+        sides.reverse()
+        levels.reverse()
     pairs = Pairs([sides[0][key] for key in shared], [sides[1][key] for key in shared])
     by_key: dict[TaskKey, list[float]] = {}
     pilot: dict[TaskKey, Trials] = {}

@@ -3,13 +3,14 @@
 import os
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 from maseval.app.benchmarks import BenchmarkSupport, support_that_answers
 from maseval.app.judging.asking import (
+    Answers,
     Asked,
     JudgeModel,
     JudgeSettings,
@@ -48,9 +49,8 @@ _KINDS: Mapping[str, Sequence[str]] = {
 class AskedRun:
     """What a judge says of a run; with ``price``, what asking would cost, and nothing was asked.
 
-    ``chosen`` simulations were to be asked about; of ``skipped`` ones there is nothing to ask.
-    ``judge`` names the model, and how often it was right when measured. ``unanswered`` requests
-    failed, and are sent again by the same command.
+    ``chosen`` simulations were to be asked about. ``judge`` names the model, and how often it was
+    right when measured. ``took`` says what asking took, and whether it came to its end.
     """
 
     path: Path
@@ -58,14 +58,14 @@ class AskedRun:
     judge: str
     chosen: int
     judged: JudgedBy | None = None
-    skipped: int = 0
-    unanswered: int = 0
-    sent: int = 0
-    cost: float = 0.0
-    tokens: int = 0
-    seconds: float = 0.0
-    stopped: str | None = None
+    took: Answers = field(default_factory=Answers)
     price: Price | None = None
+
+    @property
+    def unanswered(self) -> int:
+        """The requests that failed; the same command sends them again."""
+        every = self.judged.judgements.values() if self.judged else ()
+        return sum(each.unanswered for each in every)
 
     @property
     def counts(self) -> dict[str, int]:
@@ -98,13 +98,22 @@ class AskedRun:
 
     @property
     def is_complete(self) -> bool:
-        return self.price is not None or not (self.unanswered or self.stopped)
+        return self.price is not None or not (self.unanswered or self.took.stopped)
 
     def to_dict(self) -> dict[str, object]:
-        plain = replace(self, judged=None)
+        took = self.took
         return {
-            **asdict(plain),
             "path": str(self.path),
+            "about": self.about,
+            "judge": self.judge,
+            "chosen": self.chosen,
+            "skipped": took.skipped,
+            "unanswered": self.unanswered,
+            "sent": took.sent,
+            "cost": took.cost,
+            "tokens": took.tokens,
+            "seconds": took.seconds,
+            "stopped": took.stopped,
             "judged": self.counts,
             "weights": self.weights,
             "parties": self.parties,
@@ -160,18 +169,7 @@ def ask(
     record = JudgeRecord(record_path(folder.path))
     answers = ask_all(asked, question, settled, record, on_progress)
     judged = _judged(folder, about, who, version)
-    return replace(
-        found,
-        chosen=len(asked) - answers.skipped,
-        skipped=answers.skipped,
-        judged=judged,
-        unanswered=sum(each.unanswered for each in judged.judgements.values()),
-        sent=answers.sent,
-        cost=answers.cost,
-        tokens=answers.tokens,
-        seconds=answers.seconds,
-        stopped=answers.stopped,
-    )
+    return replace(found, chosen=len(asked) - answers.skipped, judged=judged, took=answers)
 
 
 def _request(

@@ -10,9 +10,10 @@ from maseval.app.results.labelled import labels_by_draw
 from maseval.core.words import count_of, in_percent, percent
 from maseval.stats import LabelForecast, forecast_labels
 
-NUMBERS = (20, 30, 60, 100, 200)
+NUMBERS = (10, 20, 30, 60, 100, 200)
 USUAL_SHARES = {True: 0.9, False: 0.1}
 """The shares that count among what a judge counts, and among the others, until labels say."""
+HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,11 @@ class LabelPlan:
         }
 
 
+def _scaled(row: LabelForecast, scale: float) -> LabelForecast:
+    width = None if row.with_judge is None else row.with_judge * scale
+    return LabelForecast(row.labels, width, row.alone * scale)
+
+
 def _alone(row: LabelForecast) -> str:
     return f"an interval {_points(row.alone)} wide"
 
@@ -98,7 +104,14 @@ def plan_labels(
     }
     totals, rates = [counted[True], counted[False]], [shares[True], shares[False]]
     if not asked.judge:
+        # Where nobody knows anything, half is the widest.
+        shares[False] = HALF if assumed else shares[False]
         totals, rates = [counted[False]], [shares[False]]
     numbers = [number for number in NUMBERS if number < sum(totals)] or [sum(totals)]
-    rows = [forecast_labels(totals, rates, number) for number in numbers]
+    # A share of all conversations is known of those that are not asked about.
+    others = sum(
+        line.passed is not None and not asked.question.asked_of(line) for line in asked.lines
+    )
+    scale = sum(totals) / (sum(totals) + others) if kind.of_all else 1.0
+    rows = [_scaled(forecast_labels(totals, rates, number), scale) for number in numbers]
     return LabelPlan(asked.question.name, kind.name, asked.judge, counted, shares, assumed, rows)

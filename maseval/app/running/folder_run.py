@@ -409,6 +409,8 @@ class FolderRun(ABC):
                     run_rounds(folder, until, run_parts, retry_failed=options.retry_failed)
             result = watch.result()
             benchmark.callbacks[:] = before  # it may be run again, into another folder
+            benchmark.judge_record.close()
+            benchmark.judge_record = None
         return result
 
     def _open(self, config: Mapping[str, object]) -> RunFolder:

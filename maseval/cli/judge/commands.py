@@ -124,10 +124,11 @@ def _asked_parts(found: "AskedRun") -> Parts:
             yield f"  {counts['undecided']} undecided: no answer that can be read, or no evidence"
         if dropped:
             yield f"  {count_of(dropped, 'claim')} dropped: the evidence is not true"
-    if found.skipped:
-        yield f"  {found.skipped} skipped: no conversation, no failure, or a task unknown here"
-    yield _spent(found.sent, found.cost, found.seconds)
-    yield from _open_parts(found.unanswered, found.stopped)
+    took = found.took
+    if took.skipped:
+        yield f"  {took.skipped} skipped: no conversation, no failure, or a task unknown here"
+    yield _spent(took.sent, took.cost, took.seconds)
+    yield from _open_parts(found.unanswered, took.stopped)
     yield f"`maseval show {inert(here(found.path))} TASK` shows the quotes."
 
 

@@ -147,7 +147,7 @@ def audit(
     ),
     as_json: AsJson = False,
 ) -> None:
-    """Proof-read a benchmark by experiment: is a right answer sure to pass, and a wrong one not?
+    """Proof-read a benchmark: is a right answer sure to pass, and a wrong one not?
 
     Errors and warnings are listed; --show and --json have findings of severity info as well.
     """
@@ -170,7 +170,7 @@ def audit(
 
 def _audit_parts(found: "Audit", *, in_detail: bool) -> Parts:
     if in_detail:
-        yield from (part for each in found.findings for part in _experiment_parts(each))
+        yield from (part for each in found.findings for part in _detailed_parts(each))
         yield _sum_up_audit(found, [*_COLOURS])
         return
     listed = [each for each in found.findings if each.severity != "info"]
@@ -184,8 +184,8 @@ def _audit_parts(found: "Audit", *, in_detail: bool) -> Parts:
     yield _sum_up_audit(found, ["error", "warning"])
 
 
-def _experiment_parts(finding: "TaskFinding") -> Parts:
-    """Yield a finding with what was tried: the gold's call, the one instead, and what happened."""
+def _detailed_parts(finding: "TaskFinding") -> Parts:
+    """Yield a finding with the gold's call, and with what was tried and what happened."""
     kind = styled(finding.kind, f"bold {_COLOURS[finding.severity]}")
     yield f"{kind} ({inert(finding.place)}): {inert(finding.text)}"
     for line in ([f"gold: {finding.call}"] if finding.call else []) + [*finding.evidence]:

@@ -1,6 +1,5 @@
 """The participants of a repetition: a benchmark's setup hooks are called and checked here."""
 
-import copy
 import inspect
 import pickle
 from collections.abc import Callable, Mapping, Sequence
@@ -158,8 +157,8 @@ def private_task(task: Task, evaluation_data: bytes | None) -> Task:
     """Return the task with evaluation data of its own, which no other repetition can change."""
     if evaluation_data is None:
         return task
-    twin = copy.copy(task)
-    object.__setattr__(twin, "evaluation_data", pickle.loads(evaluation_data))
+    twin = object.__new__(type(task))  # a copy is made for each repetition, and copy.copy is slow
+    vars(twin).update(vars(task), evaluation_data=pickle.loads(evaluation_data))
     return twin
 
 

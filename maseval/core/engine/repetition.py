@@ -12,6 +12,7 @@ from threading import Thread, current_thread, main_thread
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from maseval.core.agent import AgentAdapter
+from maseval.core.clock import end_if_forked, forks
 from maseval.core.context import Conversations, TaskContext
 from maseval.core.engine.participants import Participants, Reference, SetupHooks
 from maseval.core.evaluator import Evaluator
@@ -249,7 +250,7 @@ class Repetition:
         return self.outcome(self._exception, usage=usage, evaluation=evaluation)
 
     def _guard(self, stage: RepetitionStage, work: Callable[[], StageT]) -> StageT | None:
-        self._stage = stage
+        self._stage, began = stage, forks()
         try:
             return work()
         except BaseException as error:  # a repetition in the runner: every failure is reported
@@ -257,7 +258,7 @@ class Repetition:
             self._exception = error
             return None
         finally:
-            self.context.end_if_copy()
+            end_if_forked(began)
 
     def _setup_hooks(self) -> SetupHooks:
         seeds = self.setting.seeds.for_task(str(self.task.id)).for_repetition(self.repeat_idx)

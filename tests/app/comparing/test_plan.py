@@ -54,12 +54,24 @@ def test_more_cells_of_a_level_take_fewer_trials_in_each(runs: dict[str, Path]) 
     assert [each.rows[0].simulations for each in (one, three)] == [24, 72]
     assert three.about.score is not None and three.about.score["value"] == three.about.rate
     assert three.about.tasks == 12 and three.rows[0].detectable < one.rows[0].detectable
-    assert "noisy and noop are compared in 3 combinations of the other factors" in three.notes[0]
+    assert "noop and noisy are compared in 3 combinations of the other factors" in three.notes[0]
     stated = plan(tasks=12, rate=0.6, cells=3.0).rows[0]
     assert stated.simulations == 72
     assert stated.detectable == pytest.approx(plan(tasks=12, rate=0.6).rows[2].detectable)
     with pytest.raises(ConfigurationError, match="system has noisy, noop; name two of its levels"):
         plan([runs["noop"].parent / "3"], between="system=noisy,gold")
+
+
+def test_levels_may_be_named_in_either_order(runs: dict[str, Path]) -> None:
+    grid = tau2_grid(runs["noop"].parent / "order", (1, 2))
+
+    one, other = (
+        plan([grid], between=f"system={order}", difference=0.5)
+        for order in ("noisy,noop", "noop,noisy")
+    )
+
+    assert one.to_dict() == other.to_dict()
+    assert not any("no system can be that much better" in line for line in one.answers)
 
 
 def tau2_grid(folder: Path, seeds: tuple[int, ...]) -> Path:

@@ -138,10 +138,10 @@ def test_nothing_is_asked_twice_and_only_the_chosen_are_asked_about(run):
     whole = commands.judge.ask(run, model)
     assert set(few.judged.judgements) < set(whole.judged.judgements)
     again = ScriptedJudge(writes)
-    assert commands.judge.ask(run, again).sent == 0
+    assert commands.judge.ask(run, again).took.sent == 0
     assert not again.requests
     other = commands.judge.ask(run, ScriptedJudge(writes), only="passed", args={"temperature": 1})
-    assert other.sent and other.chosen < 24
+    assert other.took.sent and other.chosen < 24
 
 
 def test_an_answer_about_a_conversation_that_was_run_again_does_not_count(run):
@@ -244,4 +244,4 @@ def test_a_conversation_without_a_task_here_is_nothing_to_ask_about(run):
 def test_nobody_is_asked_who_failed_where_nobody_did(run):
     found = commands.judge.ask(run, ScriptedJudge(writes), about="cause", only="all")
     failed = sum(line.kind == "fail" for line in commands.show(run).lines)
-    assert (found.chosen, found.skipped) == (failed, 24 - failed)
+    assert (found.chosen, found.took.skipped) == (failed, 24 - failed)

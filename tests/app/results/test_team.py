@@ -44,12 +44,13 @@ def test_what_agents_say_among_themselves_stands_where_it_was_said_and_once(run)
         if "speaker" in each
     ]
 
-    assert told[:-1] == HANDED_OVER and told[-1][0] == "supervisor"
+    assert told[0] == ("supervisor", []), "it asks something before it begins"
+    assert told[1:-1] == HANDED_OVER and told[-1][0] == "supervisor"
     asked = [each for message in messages for each in message.get("aside", ()) if "calls" in each]
     answers = [call["result"]["text"] for each in asked for call in each["calls"]]
     assert answers == ["I have done what I can."] * 3
     requests = [dict(each["model"])["Sent"] for each in messages if "model" in each]
-    assert len(requests) == 6, "a model call beside each message of an agent"
+    assert len(requests) == 7, "a model call beside each message of an agent"
 
 
 def names(message):

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
+from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.review.audit import KINDS, audit
 from maseval.benchmark.tau2.review.errata import load_errata
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
 DOMAINS = ("airline", "retail", "telecom")
-BANK = "banking_knowledge"
 LOST = {
     "env_type": "assistant",
     "func_name": "assert_task_status",
@@ -31,14 +31,10 @@ def of(findings, domain, kind):
     return [each for each in findings if (each.domain, each.kind) == (domain, kind)]
 
 
-def test_a_sound_domain_of_ones_own_has_no_findings_but_those_of_its_tools(tmp_path):
+def test_a_sound_domain_of_ones_own_has_no_findings(tmp_path):
     told = {"instructions": "Ask to have the tidying up marked as completed."}
-    domain = todo_list(tmp_path, {**task(COMPLETE), "user_scenario": told})
 
-    assert [each.text for each in audit(domain)] == [
-        "tasks has 1 record, and 0 tasks adding to it, but no reading tool looks at it",
-        "update_task_status takes 'no such thing' for status",
-    ]
+    assert audit(todo_list(tmp_path, {**task(COMPLETE), "user_scenario": told})) == []
 
 
 @pytest.mark.parametrize(
@@ -99,6 +95,48 @@ def test_a_tool_that_the_policy_makes_up_is_found(tmp_path):
     assert finding.severity == "warning"
 
 
+@pytest.mark.parametrize(
+    ("said", "severities"),
+    [
+        ("50.00", ["warning"]),  # a tool answers 50.0
+        ("delivered", ["warning"]),
+        ("77", ["info"]),
+        ("50.0", []),
+        ("Ada", []),
+    ],
+)
+def test_what_must_be_said_and_no_tool_answers_is_found(tmp_path, said, severities):
+    raw = task(do("create_task", user_id="user_1", title="Pay 50.0"), communicate_info=[said])
+    found = [e for e in audit(todo_list(tmp_path, raw)) if e.kind == "text is in no answer"]
+
+    assert [each.severity for each in found] == severities
+
+
+def test_the_same_request_with_another_solution_is_found(tmp_path):
+    domain = todo_list(tmp_path, task(COMPLETE), {**task(CREATE), "id": "two"})
+
+    (finding,) = [e for e in audit(domain) if e.kind == "stored twice with different gold"]
+
+    assert finding.severity == "error" and "tasks a_task and two" in finding.text
+
+
+def test_one_task_is_audited_by_itself(tmp_path):
+    domain = todo_list(tmp_path, task(do("get_users")), {**task(do("get_users")), "id": "two"})
+
+    assert {finding.task_id for finding in audit(domain)} == {"a_task", "two"}
+    assert {finding.task_id for finding in audit(domain, task_id="two")} == {"two"}
+    with pytest.raises(UnknownTaskError, match="mock has no task 'nine'; it has 'a_task'"):
+        audit(domain, task_id="nine")
+
+
+def test_progress_is_reported_to_the_end(tmp_path):
+    seen = []
+
+    audit(todo_list(tmp_path, task(COMPLETE)), on_progress=lambda *counts: seen.append(counts))
+
+    assert (seen[0], seen[-1]) == ((0, 1), (1, 1)) and seen == sorted(seen)
+
+
 def test_a_domain_of_ones_own_brings_what_its_policy_forbids(tmp_path):
     @rule("todo.title", Kind.STATE, place="Titles", tools=["create_task"])
     def short(moment):
@@ -123,33 +161,13 @@ def test_the_known_faults_of_the_published_tasks_are_found(findings):
     assert len({each.task_id for each in raising}) == 18
     assert len(of(findings, "airline", "gold changes nothing")) == 20
     assert not of(findings, "telecom", "gold misses its own checks")
-    # Data that the ticket does not permit, and "No Service" where the phone has a signal.
-    left_out = of(findings, "telecom", "ticket leaves something out")
-    assert [each.severity for each in left_out] == ["warning"] * 30
-    shown = {e.task_id for e in of(findings, "telecom", "persona contradicts the database")}
-    assert len(shown) == 17 and not any("airplane" in str(each) for each in shown)
-    assert not [e for e in findings if e.kind == "table nobody can read"]
-    # A new bill has a random id, which is part of the state that is compared.
-    by_chance = {e.rule for e in of(findings, "telecom", "tool defect")}
-    assert by_chance == {"refuel_data makes up no ids"}
-
-
-@pytest.mark.data
-@pytest.mark.usefixtures("banking_data", "tau2_texts")
-def test_the_tables_of_the_bank_that_no_tool_reads_are_found():
-    unread = of(audit(BANK, version="1.0.1"), BANK, "table nobody can read")
-
-    assert [each.text.split()[0] for each in unread] == [
-        *("credit_card_applications", "verification_history", "task_config")
-    ]
 
 
 @pytest.mark.data
 def test_an_erratum_that_names_the_audit_is_found_by_it(findings):
     found = {(each.domain, each.task_id, each.kind) for each in findings}
     for each in load_errata():
-        kinds = [known[7:] for known in each.known if known.startswith("audit: ")]
-        assert {*kinds} <= {*KINDS}
+        kinds = [kind for kind in KINDS if f"audit: {kind}" in each.known]
         if each.domain in DOMAINS and "0.2.0" in each.releases:
             assert {(each.domain, each.task, kind) for kind in kinds} <= found
 

@@ -1,5 +1,8 @@
 """Problems of a domain's tasks, found before anybody runs them."""
 
+import json
+from typing import ClassVar
+
 import pytest
 
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
@@ -52,6 +55,27 @@ def test_each_problem_is_told_with_the_task_it_is_in(tmp_path, tasks, expected):
     found = check_domain(kiosk(tmp_path, *tasks))
 
     assert any(expected in problem for problem in found), found
+
+
+class ForgetfulTools(KioskTools):
+    counts: ClassVar[list[int]] = []  # the fault: one list for all worlds
+
+    @is_tool(ToolType.WRITE)
+    def sell(self, count: int) -> str:
+        """Sell tickets.
+
+        Args:
+            count: How many.
+        """
+        self.counts.append(count)
+        self.db.sold = sum(self.counts)
+        return "sold"
+
+
+def test_a_tool_that_does_something_else_each_time_lets_no_solution_pass(tmp_path):
+    (found,) = check_domain(kiosk(tmp_path, task(env_assertions=[]), toolkit=ForgetfulTools))
+
+    assert "carried out call by call, the reference solution fails at DB" in found
 
 
 def test_a_file_that_holds_no_tasks_is_a_problem(tmp_path):
@@ -150,3 +174,12 @@ def test_the_audit_knows_what_check_domain_knows(tmp_path):
 
     assert any("2 tasks have the id 'two'" in each.text for each in audit(domain))
     assert [e for e in audit(kiosk(tmp_path)) if e.kind == "task is malformed"] == []
+
+
+def test_tasks_in_another_file_are_played_by_both(tmp_path):
+    domain = kiosk(tmp_path, task_files={"base": "tasks.json", "more": "more.json"})
+    (tmp_path / "more.json").write_text(json.dumps([task("none", actions=[action(count=0)])]))
+
+    assert check_domain(domain) == ["task 'none': sell raises ValueError: cannot sell 0 tickets"]
+    (found,) = [each for each in audit(domain) if each.severity == "error"]
+    assert (found.task_id, found.kind) == ("none", "gold raises")

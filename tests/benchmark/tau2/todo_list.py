@@ -20,7 +20,8 @@ def todo_list(folder: Path, *tasks: dict[str, Any]) -> Domain:
     files.mkdir()
     (files / "db.json").write_text(json.dumps(DB))
     (files / "tasks.json").write_text(json.dumps(tasks))
-    (files / "policy.md").write_text("Be kind.")
+    for policy in ("policy.md", "policy_solo.md"):
+        (files / policy).write_text("Be kind.")
     return mock_domain(folder)
 
 

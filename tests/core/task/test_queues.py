@@ -164,7 +164,9 @@ def test_an_iteration_covers_the_tasks_that_were_there_when_it_began(queue_class
 
 @pytest.mark.parametrize("queue_class", ALL_QUEUES)
 def test_a_queue_holds_nothing_but_tasks(queue_class):
-    with pytest.raises(TaskFormatError, match=r"'query': 'Hi'.*from_list also takes dicts"):
+    with pytest.raises(
+        TaskFormatError, match=r"an object of the type dict.*from_list also takes dicts"
+    ):
         queue_class([{"query": "Hi"}])
     queue = queue_class(tasks(1))
     with pytest.raises(TaskFormatError, match="not 3"):

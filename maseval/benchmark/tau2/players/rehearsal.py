@@ -32,7 +32,7 @@ from maseval.core.tracing import JsonObject, TraceableMixin
 
 _MOST = 3
 """So many requests are answered before an agent that cannot be rehearsed is refused."""
-_QUESTION = "I have your case in front of me. Is there anything I should know before I go on?"
+_QUESTION = "I can look into that. Is there anything else that I should know before I begin?"
 _ANSWERS = frozenset(
     {"final", "answer", "respond", "response", "reply", "say", "finish", "message"}
 )
@@ -338,22 +338,17 @@ def make_model(
 
 
 def _turns(agent: ScriptedAgent, trajectory: Trajectory) -> Iterator[SpokenMessage]:
-    """Yield the agent's turns, without end; early on it asks something, if there is a customer.
+    """Yield the agent's turns, without end; first it asks something, if there is a customer.
 
     Without a second turn nobody could see whether the agent remembers the first one.
     """
     for message in trajectory.messages[: trajectory.retold]:
         if message["role"] == "assistant":
             agent.recall((), message)
-    asks = not agent.alone and not trajectory.retold and agent.script.player != "noop"
+    if not agent.alone and not trajectory.retold and agent.script.player != "noop":
+        yield assistant_message(_QUESTION, cost=0.0)
     while True:
-        turn = agent.reply(())
-        if asks and not tool_calls_of(turn):
-            yield assistant_message(_QUESTION, cost=0.0)
-        yield turn
-        if asks and tool_calls_of(turn):
-            yield assistant_message(_QUESTION, cost=0.0)
-        asks = False
+        yield agent.reply(())
 
 
 def _response_format(request: ModelRequest) -> Mapping[str, Any]:

@@ -194,11 +194,6 @@ class CallMoment:
         """All that the user had said by then."""
         return "\n".join(each.text for each in self.user_texts)
 
-    @cached_property
-    def user_words(self) -> str:
-        """The same in lower case."""
-        return "\n".join(each.lower for each in self.user_texts)
-
     @property
     def answered_texts(self) -> list[Utterance]:
         """The agent's texts that the user answered; a greeting before its first words is none."""

@@ -46,4 +46,4 @@ def test_where_no_fact_decides_nobody_is_blamed(found):
     open_ones = [cause for _, cause, _ in causes(found) if cause.grade == "undecided"]
 
     assert {each.name for each in open_ones} == {"unclear: not decided by records"}
-    assert all(each.text and each.evidence for each in open_ones if "limit" not in each.text)
+    assert open_ones and all(each.text for each in open_ones)

@@ -70,7 +70,6 @@ def test_nobody_is_blamed_where_the_task_is_not_that_of_the_conversation(run, th
 
     assert len(wrong) > 12
     assert view.causes == {"unclear: task does not fit": len(wrong)}
-    assert not view.users
     one = show(path, wrong[0].task_id, wrong[0].trial)
     assert one.doubt.startswith("the task does not fit the conversation: the file calls it task")
     assert [each.source for each in one.findings] == ["cause"]

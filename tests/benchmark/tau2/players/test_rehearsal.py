@@ -61,7 +61,8 @@ def test_an_agent_that_answers_by_a_tool_gets_its_answer_that_way(task, environm
 def test_asked_without_tools_it_tells_its_plan_and_loses_no_turn(task, environment):
     model = make_model("gold", task, environment)
 
-    planned, acted = model.chat(ASKED), model.chat(ASKED, tools=environment.toolkit.definitions())
+    definitions = environment.toolkit.definitions()
+    planned, (_, acted) = model.chat(ASKED), answers(model, definitions, 2)
 
     first = task.evaluation_data["actions"][0]["name"]
     assert f"1. {first}" in planned.content and not planned.tool_calls
@@ -78,6 +79,7 @@ def test_what_an_agent_has_no_tool_for_is_handed_over_until_somebody_has_it(task
     )
 
     turns = count()
+    answers(model, environment.toolkit.definitions(), 1)  # it asks something first
 
     def asked(tools, messages=ASKED):
         # A request that is repeated word for word would get the same reply.
@@ -111,15 +113,18 @@ def test_a_repeated_request_gets_the_same_reply(task, environment):
     model = make_model("gold", task, environment)
     definitions = environment.toolkit.definitions()
 
-    first, again = (model.chat(ASKED, tools=definitions).tool_calls for _ in range(2))
+    answers(model, definitions, 1)
+    asked = [{"role": "user", "content": "Now begin."}]
+    first, again = (model.chat(asked, tools=definitions).tool_calls for _ in range(2))
 
     assert first == again and first is not None
-    assert model.record()["requests"] == 2 and model.record()["repeated"] == 1
+    assert model.record()["requests"] == 3 and model.record()["repeated"] == 1
 
 
-def test_it_asks_something_before_it_goes_on(task, environment):
+def test_it_asks_something_before_it_begins(task, environment):
     model = make_model("gold", task, environment)
 
-    _, asked = answers(model, environment.toolkit.definitions(), 2)
+    asked, acted = answers(model, environment.toolkit.definitions(), 2)
 
-    assert asked.content.endswith("before I go on?") and not asked.tool_calls
+    assert asked.content.endswith("before I begin?") and not asked.tool_calls
+    assert acted.tool_calls

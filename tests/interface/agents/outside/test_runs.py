@@ -53,6 +53,7 @@ def test_the_program_of_the_page_passes_its_rehearsal(tmp_path):
     folder = RunFolder.read(tmp_path / "run")
     told = folder.config.values["agent"]
     assert told["protocol"] == "ACP 1" and set(told["files"]) == {"clerk.py"}
+    assert told["function"] == f"acp:{sys.executable} clerk.py"
     assert told["env"]["TEA"] == "passed on"
     files = [each for each in (tmp_path / "run").rglob("*") if each.is_file()]
     for each in files:
@@ -66,7 +67,7 @@ def test_a_finished_agent_is_a_level_beside_our_own(tmp_path):
     (tmp_path / "own.py").write_text(
         "def agent(brief):\n"
         "    from maseval.interface.agents import ChatCompletionsAgentAdapter as Adapter\n"
-        "    return Adapter(brief.chat_model(), tools=brief.tools)\n"
+        "    return Adapter(brief.chat_model(), tools=brief.tools, instructions=brief.policy)\n"
     )
     systems = json.dumps([f"acp:{sys.executable} clerk.py", "own.py:agent"])
     (tmp_path / "g.toml").write_text(
@@ -96,7 +97,8 @@ def test_an_interrupt_leaves_nothing_running(tmp_path):
     code, _, errors = ended(run)
 
     assert code != 0 and "Traceback" not in errors, errors
-    assert not any(is_running(int(each)) for each in pids.read_text().split())
+    # Where the second interrupt ends the process at once, a shell ends what it leaves behind.
+    wait_until(lambda: not any(is_running(int(each)) for each in pids.read_text().split()))
 
 
 @marked(with_acp)

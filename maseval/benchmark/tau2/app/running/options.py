@@ -242,6 +242,7 @@ class BranchOptions(RunOptions):
     data_version: str = ""
     task_id: Sequence[str] = ()
     num_tasks: int | None = None
+    failed_only: str | None = None
     trials: int = 1
     max_steps: int = MAX_STEPS
     max_errors: int = MAX_ERRORS

@@ -21,12 +21,12 @@ from maseval.core.storage.redaction import redact_address, redact_command
 ARGUMENTS = {"acp": {"shared", "turn_timeout"}, "a2a": {"tools", "turn_timeout"}}
 """The arguments of each kind of agent."""
 # By these many programs find their model.
+_PROVIDERS = ("OPENAI", "ANTHROPIC", "GEMINI")
 _VARIABLES = {
-    "name": ("OPENAI_MODEL", "ANTHROPIC_MODEL", "GEMINI_MODEL"),
-    "api_key": ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"),
-    "base_url": (
-        *("OPENAI_BASE_URL", "OPENAI_API_BASE", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL"),
-    ),
+    "name": [f"{each}_MODEL" for each in _PROVIDERS],
+    "api_key": [f"{each}_API_KEY" for each in _PROVIDERS],
+    "base_url": ["OPENAI_API_BASE", "GOOGLE_GEMINI_BASE_URL"]
+    + [f"{each}_BASE_URL" for each in _PROVIDERS],
 }
 _sharing = threading.Lock()
 

@@ -12,7 +12,6 @@ from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType
 from maseval.benchmark.tau2.domains.domain import DomainDocument
 from maseval.benchmark.tau2.formats.simulation import RawTask
-from maseval.benchmark.tau2.review.audit.values import Tables, parts_of, texts_in
 from maseval.benchmark.tau2.review.explain.snapshot import by_id
 from maseval.benchmark.tau2.versions import RULES_0_2_0, RuleSet
 from maseval.benchmark.tau2.world.setting import GoldState, Setting, gold_state
@@ -40,14 +39,8 @@ KINDS: Mapping[str, str] = {
     "text matches by chance": "something the agent must say is likely to be said anyway",
     "text is in no answer": "something the agent must say is not what the tools answer",
     "id nobody can know": "an id of the reference solution appears in no text and no tool answer",
-    "table nobody can read": "records that no reading tool of either side looks at",
-    "free text is compared": "the same in other words fails",
-    "order of writes is compared": "the same calls in another order fail",
-    "order in a list is compared": "the same list in another order fails",
     "persona contradicts the database": "the user's instructions contradict the database",
-    "ticket leaves something out": "an agent that works alone is not told what a user is told",
     "unknown tool is named": "the policy or a document names a tool that neither side has",
-    "tool defect": "a tool does not do what it says, in the benchmark's own world",
     "stored twice with different gold": "two tasks have the same request but different solutions",
     "task is malformed": "a field of a task is missing, twice or where nobody reads it",
     "task cannot be read": "a task is not in the form that scoring needs",
@@ -114,7 +107,7 @@ class AuditedDomain:
         return [kit.db for kit in kits if kit is not None]
 
     @cached_property
-    def tables(self) -> Tables:
+    def tables(self) -> Mapping[str, Mapping[str, object]]:
         """Each table's records by id, as values; short lists of records too."""
         tables: dict[str, Mapping[str, object]] = {}
         for db in self.databases:
@@ -126,20 +119,6 @@ class AuditedDomain:
                     found = by_id(canonical_json(records))
                     tables[name] = found if isinstance(found, dict) else {}
         return tables
-
-    def records_with(self, names: frozenset[str]) -> Iterator[dict[str, str]]:
-        """Yield the texts of records that have fields of these names."""
-        for table in self.tables.values():
-            for record in table.values():
-                if not isinstance(record, dict):
-                    continue
-                texts = _flat_texts(record)
-                if names <= texts.keys():
-                    yield texts
-                    continue
-                for part in parts_of(record):
-                    if names <= part.keys() and all(isinstance(part[n], str) for n in names):
-                        yield part
 
     @cached_property
     def text(self) -> str:
@@ -157,7 +136,7 @@ class AuditedDomain:
     ) -> TaskFinding:
         """Return a finding about a task, or the domain as a whole; its rule is by default its kind.
 
-        A rule has a name of its own where one of the policy, or a promise of a tool, is broken.
+        A rule has a name of its own where one of the policy is broken.
         """
         grade, weight = FORMS[severity]
         return TaskFinding(
@@ -169,17 +148,6 @@ class AuditedDomain:
             domain=self.domain.name,
             task_id=task_id,
         )
-
-
-def _flat_texts(record: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts of a record by their fields, with those of the records right in it."""
-    inner = [each for each in record.values() if isinstance(each, dict)]
-    return {
-        name: value
-        for each in (*inner, record)
-        for name, value in each.items()
-        if isinstance(value, str)
-    }
 
 
 def audited_domain(
@@ -251,12 +219,25 @@ class AuditedTask:
     def scenario(self) -> str:
         """All that the user, or the ticket, says of the task."""
         parts = [self.raw.get("user_scenario"), self.raw.get("ticket")]
-        return "\n".join(text for _, text in texts_in(parts))
+        return "\n".join(texts_in(parts))
 
     @property
     def finding(self) -> Callable[..., TaskFinding]:
         """The function that makes a finding about the task; it takes what the domain's takes."""
         return partial(self.audited.finding, task_id=self.id)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """Yield the texts in a value, whatever holds them."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for each in value.values():
+                yield from texts_in(each)
+        case list():
+            for each in value:
+                yield from texts_in(each)
 
 
 class ReadingTool(NamedTuple):

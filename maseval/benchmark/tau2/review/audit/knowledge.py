@@ -1,17 +1,14 @@
 """Findings about what nobody can know, and about texts that name what does not exist.
 
-Ids of the reference solution, texts that the agent must say and tables without a reader; facts of a
-persona, and tools in a policy or a document.
+Ids of the reference solution and texts that the agent must say; facts of a persona, and tools in a
+policy or a document.
 """
 
-import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
-from types import CodeType, FunctionType
 
-from maseval.benchmark.tau2.domains.base import ToolType
 from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.review.audit.audited import (
     AuditedDomain,
@@ -20,12 +17,10 @@ from maseval.benchmark.tau2.review.audit.audited import (
     Severity,
     TaskFinding,
     reading_tools,
+    texts_in,
 )
-from maseval.benchmark.tau2.review.audit.values import texts_in, words_of
-from maseval.benchmark.tau2.review.policy import forbidden_steps
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import to_json_str
-from maseval.core.words import count_of
 
 
 def ids_nobody_can_know(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -38,7 +33,7 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[TaskFinding]:
         reader.read_all()
     for value in sorted(each for each in unknown if not reader.knows(each)):
         text = f"{value!r} appears in no text and in no answer of a reading tool"
-        severity: Severity = "info" if value.lstrip("#") in words_of(task.scenario) else "warning"
+        severity: Severity = "info" if value.lstrip("#") in _words_of(task.scenario) else "warning"
         calls = (a.call() for a in task.spec.actions if value in [*_ids(a.arguments)])
         yield task.finding("id nobody can know", severity, text, call=render_call(next(calls)))
 
@@ -70,38 +65,9 @@ def texts_in_no_answer(task: AuditedTask) -> Iterator[TaskFinding]:
         yield task.finding("text is in no answer", severity, text, tried, happened)
 
 
-def unread_tables(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
-    """Find tables with records that no reading tool names, nor a function that one calls.
-
-    What an agent should know of them it can only be told.
-    """
-    named: set[str] = set()
-    for kit in filter(None, (audited.domain.toolkit, audited.domain.user_toolkit)):
-        reading = (name for name, kind in kit.all_tools().items() if kind is ToolType.READ)
-        named |= {word for name in reading for word in names_in(getattr(kit, name), kit, set())}
-    starts = [(task.spec.start.initialization_data or {}).get("agent_data") for task in tasks]
-    for table, records in audited.tables.items():
-        given = sum(bool(start.get(table)) for start in starts if isinstance(start, dict))
-        if table not in named and (records or given):
-            used = f"{count_of(len(records), 'record')}, and {count_of(given, 'task')} adding to it"
-            text = f"{table} has {used}, but no reading tool looks at it"
-            yield audited.finding("table nobody can read", "info", text)
-
-
-def names_in(function: Callable[..., object], kit: type, seen: set[object]) -> set[str]:
-    """Return the names and texts in a function's code, and in that of the functions it names."""
-    inner = inspect.unwrap(function)
-    codes = [inner.__code__] if isinstance(inner, FunctionType) and inner not in seen else []
-    seen.add(inner)
-    found: set[str] = set()
-    for code in codes:  # which grows by the functions within
-        found |= {*code.co_names, *(each for each in code.co_consts if isinstance(each, str))}
-        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
-    for name in sorted(found):
-        called = getattr(kit, name, None) or getattr(inner, "__globals__", {}).get(name)
-        if isinstance(called, FunctionType):
-            found |= names_in(called, kit, seen)
-    return found
+def _words_of(text: str) -> set[str]:
+    """Return the words of a text, ids with their signs."""
+    return {*re.findall(r"#?[\w@.+-]*\w", text)}
 
 
 def _has_word(text: str, sought: str) -> bool:
@@ -110,8 +76,8 @@ def _has_word(text: str, sought: str) -> bool:
 
 def _ids(value: object) -> Iterator[str]:
     """Yield the texts that are ids: one word with a digit, four characters or more, no date."""
-    texts = (text for _, text in texts_in(value))
-    return (text for text in texts if len(text) >= 4 and re.fullmatch(r"#?\w*\d\w*", text))
+    words = (text for text in texts_in(value) if re.fullmatch(r"#?\w*\d\w*", text))
+    return (word for word in words if len(word) >= 4)
 
 
 class Reader:
@@ -124,12 +90,12 @@ class Reader:
         self._asked: set[str] = set()
         self._gold_is_played = False
         self.heard: list[str] = []
-        self.known = words_of(task.scenario) | words_of(task.audited.policy)
+        self.known = _words_of(task.scenario) | _words_of(task.audited.policy)
 
     def read_all(self) -> None:
         """Read by ids and words, and with tools that need none."""
         keys = {key for table in self._task.audited.tables.values() for key in table}
-        words = {word for word in words_of(self._task.scenario) if re.search(r"[\d@]", word)}
+        words = {word for word in _words_of(self._task.scenario) if re.search(r"[\d@]", word)}
         for tool in self._tools:
             if not tool.parameters:
                 self._ask(tool, {})
@@ -152,7 +118,7 @@ class Reader:
 
     def _hear(self, text: str) -> None:
         self.heard.append(text)
-        self.known |= words_of(text)
+        self.known |= _words_of(text)
 
     def _ask(self, tool: ReadingTool, arguments: Mapping[str, object]) -> None:
         """Hear an answer; before anything was written, tasks that begin alike share it."""
@@ -171,8 +137,6 @@ _EMAIL = re.compile(r"[\w.+-]+@[\w-]+\.[\w.]*\w")
 _PHONE = re.compile(r"\b\d{3}-\d{3}-\d{4}\b")
 _TOOL_NAME = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 _NUMBERED = re.compile(r"_\d{4}$")
-_SHOWS = re.compile(r"\bshow(?:s|ing) '([^'\n]+)'")
-_ITEM = re.compile(r"""["'](\w+)["']: ["'](\$ ?[\d,.]+|[\d,.]+ ?(?:points|dollars|USD|%))["']""")
 
 
 def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -184,48 +148,6 @@ def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
                 yield _contradiction(task, what, value, "no record has it", severity)
     for value, table in _unknown_ids(task):
         yield _contradiction(task, f"id in {table}", value, f"{table} has no such record")
-
-
-def tickets_without_amounts(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Find a number of the reference solution that the user is told and the ticket leaves out.
-
-    It is worse if the policy forbids the step to an agent that has only the ticket.
-    """
-    ticket = str(task.raw.get("ticket") or "")
-    told = "\n".join(text for _, text in texts_in(task.raw.get("user_scenario")))
-    forbidden = forbidden_steps(task.setting, told, ticket) if ticket else {}
-    for action in task.spec.actions if ticket else ():
-        for name, value in action.arguments.items():
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                continue
-            number = re.compile(rf"(?<![\w.]){value:g}(?:\.0+)?(?![\w.]*\d)")
-            if number.search(told) and not number.search(ticket):
-                text = (
-                    f"{action.name} has {name} {value:g}, which the user is told, and the ticket "
-                    "of an agent that works alone does not say"
-                )
-                severity: Severity = "warning" if action.action_id in forbidden else "info"
-                yield task.finding("ticket leaves something out", severity, text)
-
-
-def shown_nowhere(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Find a text that the user or ticket says is shown, and that no tool shows at the start."""
-    claims = dict.fromkeys(_SHOWS.findall(task.scenario))
-    tools = [each for each in reading_tools(task.new_world()) if not each.parameters]
-    seen = "\n".join(str(tool.ask()) for tool in tools) if claims else ""
-    for claim in claims:
-        if claim.lower() not in seen.lower().replace("_", " "):
-            source = "the ticket" if claim in str(task.raw.get("ticket")) else "the user"
-            text = f"{source} says that {claim!r} is shown, but no tool shows it at the start"
-            yield task.finding("persona contradicts the database", "info", text)
-
-
-def amounts_as_texts(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Find an amount of the reference solution that is a text: as a number it would fail."""
-    for action in task.spec.actions:
-        for name, value in _ITEM.findall(str(action.arguments).replace("\\", "")):
-            text = f"{action.name} has {name} {value!r}, which is compared as a text"
-            yield task.finding("free text is compared", "info", text)
 
 
 def _is_led_there(task: AuditedTask, pattern: re.Pattern[str], value: str) -> bool:
@@ -249,7 +171,7 @@ def _contradiction(
 
 def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:
     """Words that look like the ids of a table and are not among them."""
-    words = sorted(words_of(task.scenario))
+    words = sorted(_words_of(task.scenario))
     start = task.new_world()
     for name, table in task.audited.tables.items():
         shape = _shape(task.audited, name)
@@ -262,17 +184,17 @@ def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:
 @lru_cache(maxsize=256)
 def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
     """Return a pattern for the ids of a table, or None if they differ in form or have no digits."""
-    digits = {re.sub(r"\d", "9", key) for key in audited.tables[table]}
-    for shapes, letters in ((digits, ""), ({re.sub("[a-z]+", "w", d) for d in digits}, "w")):
-        if len(shapes) == 1:
-            pattern = re.escape(shapes.pop()).replace("9", r"\d")
-            pattern = pattern.replace("w", "[a-z]+") if letters else pattern
-            return re.compile(pattern) if r"\d" in pattern else None
     keys = audited.tables[table]
-    lengths = {len(key) for key in keys}
-    if len(lengths) == 1 and all(re.fullmatch(r"[A-Z0-9]+", key) for key in keys):
-        return re.compile(rf"(?=.*\d)(?=.*[A-Z])[A-Z0-9]{{{lengths.pop()}}}")
-    return None
+    digits = {re.sub(r"\d", "9", key) for key in keys}
+    if len(digits) == 1:
+        pattern = re.escape(digits.pop())
+    else:
+        letters = {re.sub("[a-z]+", "w", each) for each in digits}
+        if len(letters) != 1:
+            return None
+        pattern = re.escape(letters.pop()).replace("w", "[a-z]+")
+    pattern = pattern.replace("9", r"\d")
+    return re.compile(pattern) if r"\d" in pattern else None
 
 
 def unknown_tools(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:

@@ -43,7 +43,7 @@ def faults_of_forms(audited: AuditedDomain, tasks: Sequence[RawTask]) -> Iterato
             text = f"{count_of(times, 'task')} without an id"
             yield audited.finding("task is malformed", "error", text)
         elif times > 1:
-            text = f"{times} tasks have the id {task_id!r}; a run refuses them"
+            text = f"{count_of(times, 'task')} have the id {task_id!r}; a run refuses them"
             yield audited.finding("task is malformed", "error", text, task_id=task_id)
     for place, raw in enumerate(tasks):
         if not isinstance(raw, Mapping):
@@ -144,7 +144,7 @@ def _actions(audited: AuditedDomain, raw: RawTask) -> Iterator[Problem]:
     known = [each for each in actions if isinstance(each, Mapping)]
     for action_id, times in Counter(str(each.get("action_id")) for each in known).items():
         if times > 1:
-            yield "error", f"{times} actions have the action_id {action_id!r}"
+            yield "error", f"{count_of(times, 'action')} have the action_id {action_id!r}"
     for each in known:
         where = f"action {each.get('action_id')!r}"
         yield from _unknown(each, _ACTION, where)

@@ -128,7 +128,7 @@ def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterable[Fiel
     return dict.fromkeys(each.place.whole for each in differences(one, other))
 
 
-# From message to message and from trial to trial, most records differ as they did before.
+# From message to message, most records differ as they did before.
 @lru_cache(maxsize=8192)
 def _differing_row(
     side: DatabaseSide, table: str, row: str, expected: str | None, found: str | None

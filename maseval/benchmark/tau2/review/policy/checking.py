@@ -229,10 +229,9 @@ def _check_gold(key: GoldKey, told: str, ticket: str | None) -> PolicyResult:
     return findings.result()
 
 
-def forbidden_steps(setting: Setting, told: str, ticket: str | None = None) -> dict[str, str]:
-    """Return the steps of the reference solution that the policy forbids: their ids, and why."""
-    found = check_gold(setting, told, ticket).breaking_calls
-    return {call.get("id", ""): each.text for each, call in found}
+def forbidden_steps(setting: Setting, told: str) -> frozenset[str]:
+    """Return the ids of the steps of the reference solution that the policy forbids."""
+    return frozenset(call.get("id", "") for _, call in check_gold(setting, told).breaking_calls)
 
 
 def gold_breaches(setting: Setting, told: str, ticket: str | None = None) -> frozenset[GoldBreach]:
