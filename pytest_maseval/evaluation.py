@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from maseval.app.results.checklist import check_allowed
-from maseval.app.results.results import RunResult
+from maseval.app.results.results import INTERRUPTED, RunResult
 from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.app.running.options import RunOptions
@@ -118,6 +118,8 @@ class AgentEvaluation:
         output = self.folder / str(self._runs)
         # What was kept for other code stays as it is.
         result = tau2.run(agent=agent, output=output, fork=self.kept, **asked.of_run)
+        if result.stopped and result.stopped.startswith(INTERRUPTED):
+            pytest.exit(f"{result.stopped}; maseval show {result.folder}", returncode=2)
         _check_complete(result)
         trials = by_task(outcomes_of(RunFolder.read(result.folder).reports()))
         found = requirement(list(trials.values()), asked.at_least, asked.alpha)

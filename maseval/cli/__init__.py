@@ -10,19 +10,16 @@ import io
 import os
 import signal
 import sys
-from typing import NoReturn
 
 __all__ = ["main"]
 
 INTERRUPTED = 130
-_exit = os._exit
 _UNFINISHED = (INTERRUPTED, 3)  # see docs/running.md
 
 
 def main() -> None:
     """Run the installed command ``maseval``."""
     prepare_streams()
-    _refuse_early_success()
     # A command has little garbage: looking for it as often as usual, and once more at the end,
     # takes a sixth of its time.
     gc.set_threshold(200_000)
@@ -32,7 +29,9 @@ def main() -> None:
         if before is signal.default_int_handler:
             signal.signal(signal.SIGINT, _leave)
         from maseval.cli.app import run_command
+        from maseval.core.engine.process import refuse_early_success
 
+        allow_success = refuse_early_success()
         signal.signal(signal.SIGINT, before)
         run_command(sys.argv[1:])
     except KeyboardInterrupt:
@@ -40,29 +39,16 @@ def main() -> None:
         _leave_soon(INTERRUPTED)
         sys.exit(INTERRUPTED)
     except SystemExit as end:
+        if not end.code:
+            allow_success()
         _leave_soon(end.code)
         raise
-
-
-def _refuse_early_success() -> None:
-    """Let ``os._exit(0)`` of somebody's code end the command with 1: it did not end by itself."""
-    process = os.getpid()
-
-    def leave_early(status: int) -> NoReturn:
-        if status == 0 and os.getpid() == process:  # a forked process may end as it likes
-            os.write(2, b"Error: somebody's code ended the process by os._exit(0)\n")
-            status = 1
-        _exit(status)
-
-    os._exit = leave_early
 
 
 def _leave_soon(code: object) -> None:
     """Limit how long threads that an agent left behind may keep the process from ending."""
     number = code if isinstance(code, int) else int(code is not None)
-    if number == 0:
-        os._exit = _exit  # all is done
-    signal.signal(signal.SIGALRM, lambda *about: _exit(number))
+    signal.signal(signal.SIGALRM, lambda *about: os._exit(number))
     signal.setitimer(signal.ITIMER_REAL, 1.0 if number in _UNFINISHED else 30.0)
 
 

@@ -54,8 +54,11 @@ class AnswerCache:
 
     def load(self, entry: str) -> dict[str, Any] | None:
         """Return the answer of an entry as it was stored; None if there is none that is whole."""
+        path = self._path(entry)
         try:
-            found = strict_json.loads(self._path(entry).read_bytes())
+            if not path.is_file():  # a pipe would be waited for
+                return None
+            found = strict_json.loads(path.read_bytes())
             answer: dict[str, Any] = found["answer"]
             whole = found["key"] == entry and found["sha256"] == _hash([entry, answer])
             return answer if whole and isinstance(answer, dict) else None

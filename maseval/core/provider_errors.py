@@ -8,7 +8,8 @@ Adapters turn the errors of each provider's library into these few, so that one 
     │   ├── OverloadedError
     │   ├── ProviderTimeoutError (TimeoutError)
     │   ├── ProviderConnectionError (ConnectionError)
-    │   │   └── UnreachableError        fatal_for_run, if no attempt of a call gets through
+    │   │   ├── UnreachableError        fatal_for_run, if no attempt of a call gets through
+    │   │   └── UntrustedServerError    fatal_for_run, and no other try gets through
     │   └── MalformedResponseError      the answer cannot be read; the next one may be whole
     └── lasting: the same request fails again
         ├── WaitTooLongError            fatal_for_run: a RateLimitError that no call waits out
@@ -174,6 +175,18 @@ class UnreachableError(ProviderConnectionError):
 
     fatal_for_run = True
     fault = "cannot be connected to"
+
+
+class UntrustedServerError(ProviderConnectionError):
+    """The server's certificate is not trusted, or it does not speak TLS."""
+
+    transient = False
+    fatal_for_run = True
+    fault = "cannot be connected to securely"
+    way_out = (
+        "Check the option base_url; for a server of your own, let SSL_CERT_FILE name the file of "
+        "the certificate that vouches for it"
+    )
 
 
 class MalformedResponseError(ProviderError):

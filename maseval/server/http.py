@@ -133,6 +133,8 @@ class _ChatHandler(BaseHTTPRequestHandler):
             content = b"" if streams else encode(answer)
         except Refusal as refusal:
             self._refuse(refusal)
+        except RecursionError:
+            self._refuse(Refusal("the request or its answer is nested too deeply"))
         except Exception as error:
             _log.exception("the server failed to answer")
             self._refuse(Refusal(f"{type(error).__name__}: {error}", status=500, code="failure"))

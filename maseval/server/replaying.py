@@ -28,7 +28,7 @@ from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.providers import check_base_url
 from maseval.core.storage import strict_json
 from maseval.core.storage.redaction import REDACTED, Secrets, environment_secrets, redact
-from maseval.server.completion import Completion, Refusal, RequestBody
+from maseval.server.completion import Completion, Refusal, RequestBody, stream_events
 from maseval.server.http import CHAT, LOCAL, LOCAL_NAMES, ChatServer
 
 NOT_RECORDED = "not_recorded"
@@ -375,6 +375,10 @@ def _parse_answer(content: bytes) -> Completion:
         answer = None
     if not isinstance(answer, dict):
         raise _unreachable("sent an answer that is not a JSON object")
+    try:
+        list(stream_events(answer, with_usage=True))
+    except (TypeError, AttributeError):
+        raise _unreachable("sent an answer that is not a chat completion") from None
     return answer
 
 

@@ -175,3 +175,36 @@ def test_a_worker_that_dies_while_a_process_it_forked_lives_on_is_noticed(run, t
     assert code == 0, errors
     assert "SIGKILL" in errors
     assert statuses(tmp_path) == ["success"] * 3
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param(rb"\x00\x00\x10\x00", id="announces more than comes"),
+        pytest.param(rb"\x00\x00\x00\x04abcd", id="no pickle"),
+        pytest.param(rb"maseval:\x00\x00\x00\x00\x00\x00\x00\x04", id="a part of a head"),
+    ],
+)
+def test_an_agent_that_writes_to_all_sockets_of_its_worker_stops_no_other(run, tmp_path, written):
+    code, _, errors = run(
+        f"""
+        import os, pathlib, stat
+        def agent(brief):
+            def answer(query):
+                if not pathlib.Path("written").exists():
+                    pathlib.Path("written").touch()
+                    for number in range(3, 40):
+                        try:
+                            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                                os.write(number, b"{written.decode()}")
+                        except OSError:
+                            pass
+                return "Hi."
+            return answer
+        """,
+        *("--engine", "processes", "--processes", "1", "--concurrency", "2"),
+    )
+
+    assert code == 0, errors
+    assert "foreign code in it wrote to its pipe" in errors
+    assert statuses(tmp_path) == ["success"] * 3

@@ -2,6 +2,9 @@
 
 import gzip
 import json
+import shutil
+import ssl
+import subprocess
 from typing import NamedTuple
 
 import pytest
@@ -10,7 +13,7 @@ from maseval.core import provider_errors as errors
 from maseval.core.call_policy import CallPolicy
 from maseval.core.messages import INVALID_ARGUMENTS, arguments_of
 from maseval.core.model import resolve_model
-from maseval.testing import FAULTS, OpenAIProtocol, Reply, serving
+from maseval.testing import FAULTS, OpenAIProtocol, ProviderServer, Reply, serving
 from tests.faults.table import shows
 from tests.interface.inference.protocols import AnthropicProtocol, GoogleProtocol, ResponsesProtocol
 from tests.interface.libraries import needing
@@ -156,6 +159,55 @@ def test_a_host_that_cannot_be_reached_is_not_one_that_hangs_up(model_id, addres
 
     assert caught.value.details["attempts"] == 6
     assert caught.value.fatal_for_run
+
+
+needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl here")
+
+
+def secured(server, folder):
+    """Let a server speak TLS with a certificate that it has signed itself; return its file."""
+    file, key = folder / "certificate.pem", folder / "key.pem"
+    subject = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
+    made = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *subject)
+    subprocess.run([*made, "-keyout", key, "-out", file], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file, key)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    return str(file)
+
+
+@shows(
+    AREA,
+    ("a certificate that is not trusted, or a server without TLS", "`UntrustedServerError`"),
+)
+@pytest.mark.parametrize("model_id", EACH_LIBRARY)
+@pytest.mark.parametrize("speaks_tls", [False, pytest.param(True, marks=needs_openssl)])
+def test_a_server_that_is_not_trusted_is_asked_once_and_ends_the_run(
+    model_id, speaks_tls, tmp_path
+):
+    server = ProviderServer()
+    if speaks_tls:
+        secured(server, tmp_path)
+    with serving(server):
+        address = server.url.replace("http:", "https:")
+        model = resolve_model(model_id, api_key=KEY, base_url=address)
+        with pytest.raises(errors.UntrustedServerError, match="SSL_CERT_FILE") as caught:
+            model.generate("hi")
+
+    assert caught.value.details["attempts"] == 1
+    assert caught.value.fatal_for_run
+
+
+@needs_openssl
+def test_a_certificate_that_is_vouched_for_is_trusted(tmp_path, monkeypatch):
+    server = ProviderServer()
+    monkeypatch.setenv("SSL_CERT_FILE", secured(server, tmp_path))
+    with serving(server):
+        server.will(OpenAIProtocol.text("Hello"))
+        address = server.url.replace("http:", "https:")
+        model = resolve_model("openai/served", api_key=KEY, base_url=address)
+
+        assert model.generate("hi") == "Hello"
 
 
 CLIENTS = {

@@ -273,3 +273,39 @@ def test_loading_the_plugin_does_not_load_the_package() -> None:
     code = "import sys, pytest_maseval; print('maseval' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "False\n"
+
+
+def test_an_agent_that_ends_the_process_with_0_is_no_green_suite(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makepyfile("""
+        import os
+        import pytest
+
+        @pytest.mark.maseval(domain="library", num_tasks=1, user="scripted", at_least=0.5)
+        def test_agent(maseval):
+            maseval.check(lambda brief: lambda query: os._exit(0))
+    """)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
+
+    assert result.ret == 1
+
+
+def test_ctrl_c_ends_the_suite_and_not_one_evaluation(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import os
+        import signal
+        import pytest
+
+        @pytest.mark.maseval(domain="library", num_tasks=1, user="scripted", at_least=0.5)
+        def test_agent(maseval):
+            maseval.check(lambda brief: lambda query: os.kill(os.getpid(), signal.SIGINT))
+
+        def test_next():
+            pass
+    """)
+    result = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+
+    assert result.ret == 2
+    result.stdout.fnmatch_lines("*interrupted; maseval show *")
+    assert "passed" not in result.stdout.str()

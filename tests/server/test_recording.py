@@ -115,6 +115,16 @@ def test_an_answer_that_is_no_answer_is_a_bad_gateway(recorder, upstream, conten
     assert recorder.recorded == 0
 
 
+@pytest.mark.parametrize("choices", [5, "yes", [5], [{"message": "hi"}]])
+def test_an_answer_that_no_client_could_read_is_not_recorded(recorder, upstream, choices):
+    upstream.will({"choices": choices})
+
+    reply = ask(recorder.url, asking("one"))
+
+    assert reply.status == 502 and "not a chat completion" in reply.error["message"]
+    assert recorder.recorded == 0
+
+
 @pytest.mark.parametrize("answer", [{"choices": []}, {"error": {"message": "busy"}}])
 def test_an_answer_without_choices_is_passed_on_and_not_recorded(recorder, upstream, answer):
     upstream.will(answer, saying("1"))

@@ -1,6 +1,7 @@
 """Playing: by content, in order, and nothing that was not recorded."""
 
 import json
+import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -95,6 +96,26 @@ def test_a_damaged_answer_is_not_played(recorded):
 def test_a_request_that_is_no_json_is_refused(recorded):
     with ReplayServer(recorded()) as server:
         assert ask(server.url, asking("a", seed=float("nan"))).status == 400
+
+
+def test_a_request_that_is_nested_too_deeply_is_refused_and_not_tried_again(recorded, caplog):
+    content = "[" * 900 + "]" * 900
+    with ReplayServer(recorded()) as server:
+        reply = ask(server.url, b'{"messages": [{"content": %s}]}' % content.encode())
+
+    assert reply.status == 400 and "nested too deeply" in reply.error["message"]
+    assert not caplog.records
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_in_the_place_of_an_answer_is_not_waited_for(recorded):
+    path = recorded((asking("a"), saying("1")))
+    (file,) = path.rglob("*.json")
+    file.unlink()
+    os.mkfifo(file)
+
+    with ReplayServer(path) as server:
+        assert ask(server.url, asking("a")).error["code"] == "not_recorded"
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,12 @@ from maseval.app.running.run_options import FolderRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import WorkerEvent
-from maseval.core.engine.process import end_after, end_signals, signal_handlers
+from maseval.core.engine.process import (
+    end_after,
+    end_signals,
+    refuse_early_success,
+    signal_handlers,
+)
 from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
 from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, total_cost
@@ -243,9 +248,11 @@ class RunWatch(BenchmarkCallback):
     @contextmanager
     def _interruptible(self) -> Iterator[None]:
         with signal_handlers({signal.SIGALRM: self._end_now}), end_signals(self._interrupt):
+            allow_success = refuse_early_success()
             try:
                 yield
             finally:
+                allow_success()
                 if self._ended_by is not None:
                     signal.setitimer(signal.ITIMER_REAL, 0)
 

@@ -8,7 +8,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -77,7 +77,7 @@ class CallingThread:
         self._finished: Finished | None = None
 
     def open(self) -> AbstractContextManager[None]:
-        return nullcontext()
+        return ended_by_standstill()
 
     def submit(self, repetition: Repetition) -> None:
         self._work = repetition
@@ -129,7 +129,7 @@ class Threads:
     @contextmanager
     def open(self) -> Iterator[None]:
         interval = min(self.size * _INTERVAL_PER_THREAD, _LONGEST_INTERVAL)
-        with switch_interval(interval):
+        with switch_interval(interval), ended_by_standstill():
             try:
                 yield
             finally:
@@ -191,7 +191,7 @@ class Threads:
         self.begin()
         # A signal that arrives just before the thread blocks is handled only when it wakes up.
         limit = _WAKE_SECONDS if timeout is None else min(timeout, _WAKE_SECONDS)
-        with suppress(queue.Empty), ended_by_standstill():
+        with suppress(queue.Empty):
             self._bell.get(timeout=limit)
             while True:  # handle all finished repetitions in the same round
                 self._bell.get_nowait()

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from types import FrameType
+from typing import NoReturn
 
 SignalHandler = Callable[[int, FrameType | None], object] | int
 
@@ -69,31 +70,64 @@ def signal_handlers(handlers: Mapping[signal.Signals, SignalHandler]) -> Iterato
             signal.signal(number, original)
 
 
-# A thread that waits for its turn for so long waits for ever.
-_STANDSTILL_SECONDS = 30
+# A process in which no thread has its turn for so long stands still for ever.
+_STANDSTILL_SECONDS = 30.0
+_BEAT_SECONDS = 1.0
 
 
 @contextmanager
 def ended_by_standstill() -> Iterator[None]:
-    """End the process if the context, which is short, is not left for half a minute.
+    """Within the context, end the process if a thread waits for its turn for half a minute.
 
     Python 3.11 tries for ever to handle a lack of memory where a process may not have more
     (``ulimit -v``), and no other thread has its turn: neither a handler of signals nor a deadline.
     """
-    if not _has_memory_limit():
-        yield
-        return
-    with suppress(RuntimeError):  # there is no memory for the thread that watches
-        faulthandler.dump_traceback_later(_STANDSTILL_SECONDS, exit=True, file=sys.__stderr__ or 2)
+    over = threading.Event()
+
+    def beat() -> None:
+        while not over.is_set():
+            with suppress(RuntimeError, MemoryError):  # there is too little for what watches
+                faulthandler.dump_traceback_later(
+                    _STANDSTILL_SECONDS, exit=True, file=sys.__stderr__ or 2
+                )
+                over.wait(_BEAT_SECONDS)
+        faulthandler.cancel_dump_traceback_later()
+
+    if _has_memory_limit():
+        with suppress(RuntimeError):
+            threading.Thread(target=beat, daemon=True, name="maseval-beat").start()
     try:
         yield
     finally:
-        faulthandler.cancel_dump_traceback_later()
+        over.set()
 
 
 @cache
 def _has_memory_limit() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
+
+
+def refuse_early_success() -> Callable[[], None]:
+    """Let ``os._exit(0)`` of somebody's code end this process with 1; return what allows it again.
+
+    A process that is forked from here may end as it likes.
+    """
+    leave, process, is_refused = os._exit, os.getpid(), True
+
+    def leave_early(status: int) -> NoReturn:
+        if is_refused and status == 0 and os.getpid() == process:
+            os.write(2, b"Error: somebody's code ended the process by os._exit(0)\n")
+            status = 1
+        leave(status)
+
+    def allow() -> None:
+        nonlocal is_refused
+        is_refused = False
+        if os._exit is leave_early:
+            os._exit = leave
+
+    os._exit = leave_early
+    return allow
 
 
 def end_after(seconds: float) -> None:

@@ -10,7 +10,9 @@ import gc
 import itertools
 import multiprocessing
 import os
+import pickle
 import signal
+import struct
 import sys
 import threading
 import time
@@ -37,6 +39,12 @@ _CALLS_AT_ONCE = 8
 _THREADS = Path("/proc/self/task")
 # A new Python imports the program that started it, and must not start others by that.
 _WAY_TO_BEGIN = " before it began; let your program run it under if __name__ == '__main__':"
+
+# Before each answer: a mark, which other bytes do not have, its size, and the call's number.
+_MARK = b"maseval:"
+_HEAD = struct.Struct("!8sQQ")
+_MOST_AT_ONCE = 1_000_000
+_END_SECONDS = 5.0
 
 BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
@@ -93,6 +101,7 @@ class ChildProcess:
         self.end = os.pidfd_open(self._process.pid or 0) if hasattr(os, "pidfd_open") else None
         self._numbers = itertools.count()
         self._calls: dict[int, Call] = {}
+        self._received = bytearray()
         self._lost: ProcessLostError | None = None
         self._has_begun = forks
 
@@ -114,16 +123,40 @@ class ChildProcess:
             return
         try:
             while self.pipe.poll():
-                number, answer = self.pipe.recv()
-                self._has_begun = True
-                self._calls.pop(number).end(answer)
+                if not (part := os.read(self.pipe.fileno(), _MOST_AT_ONCE)):
+                    raise EOFError
+                self._received += part
+                self._take_answers()
             if self._process.exitcode is not None and not self.pipe.poll():
                 raise EOFError
         except (EOFError, OSError):
-            self._process.join()
+            self._process.join(_END_SECONDS)
+            if self._process.is_alive():  # foreign code in it closed its pipe
+                self._process.kill()
+                self._process.join()
             code = self._process.exitcode
             way = _WAY_TO_BEGIN if code == 1 and not self._has_begun else ""
             self._end(ProcessLostError(_end_in_words(code) + way))
+
+    def _take_answers(self) -> None:
+        # ``Connection.recv`` would wait for the rest of what foreign bytes announce.
+        try:
+            while self._received:
+                if not _MARK.startswith(self._received[: len(_MARK)]):
+                    raise ValueError
+                if len(self._received) < _HEAD.size:
+                    return
+                _, size, number = _HEAD.unpack_from(self._received)
+                end = _HEAD.size + size
+                if len(self._received) < end:
+                    return
+                answer = pickle.loads(self._received[_HEAD.size : end])
+                del self._received[:end]
+                self._has_begun = True
+                self._calls.pop(number).end(answer)
+        except Exception:  # whatever the bytes amount to
+            self._process.kill()
+            self._end(ProcessLostError("it was ended, as foreign code in it wrote to its pipe"))
 
     def kill(self) -> None:
         """End the process at once; ``join`` waits until it is gone."""
@@ -181,8 +214,9 @@ def _serve(make: Callable[[], object], pipe: Connection, others: Connection | No
         try:
             found = getattr(target, method)(*args)
             # No parent, no reader: the loop below sees the end of the pipe as well.
+            data = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
             with turn, suppress(BrokenPipeError, ConnectionResetError):
-                pipe.send((number, found))
+                _write(pipe, _HEAD.pack(_MARK, len(data), number) + data)
         except BaseException:  # methods do not raise: whoever waits must not wait for ever
             try:
                 sys.excepthook(*sys.exc_info())
@@ -194,6 +228,12 @@ def _serve(make: Callable[[], object], pipe: Connection, others: Connection | No
         while True:
             threads.submit(answer, *pipe.recv())
     os._exit(0)  # nobody waits for what is still being done
+
+
+def _write(pipe: Connection, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(pipe.fileno(), left) :]
 
 
 def _leave_signals_to_parent() -> None:

@@ -16,14 +16,13 @@ from uuid import uuid4
 
 from maseval.core.agent import AgentObserver
 from maseval.core.event_loop import run_async
-from maseval.core.exceptions import ConfigurationError, EnvironmentError, MASEvalError
+from maseval.core.exceptions import ConfigurationError, EnvironmentError, MASEvalError, causes
 from maseval.core.storage.redaction import redact_address, redact_text
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.agents.framework import AgentGaveUpError, answer_call
 from maseval.interface.agents.outside import LONGEST_REPLY, OutsideAgentAdapter, run_without_clock
 from maseval.interface.agents.program import AgentProgramError
-from maseval.interface.inference.http import causes
 
 __all__ = ["A2AAgentAdapter", "AgentUnreachableError"]
 

@@ -28,7 +28,7 @@ from pydantic_core import to_json
 
 from maseval.core.agent import AgentAdapter, AgentObserver
 from maseval.core.clock import Clock, acting_agent
-from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
+from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError, causes
 from maseval.core.messages import Message, MessageHistory
 from maseval.core.provider_errors import MalformedResponseError, ProviderError
 from maseval.core.storage.redaction import redact
@@ -38,7 +38,7 @@ from maseval.core.usage import TOKEN_FIELDS, CostCalculator, TokenUsage, Usage
 from maseval.core.user import LLMUser, User
 from maseval.interface import extras
 from maseval.interface.inference.chat_completions import JsonSchema
-from maseval.interface.inference.http import causes, error_from_status, transport_error
+from maseval.interface.inference.http import error_from_status, transport_error
 from maseval.interface.usage import LiteLLMCostCalculator
 
 

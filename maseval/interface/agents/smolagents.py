@@ -19,7 +19,7 @@ from typing import Any
 from weakref import WeakSet
 
 from maseval.core.clock import Clock, acting_as
-from maseval.core.exceptions import AgentError, MASEvalError
+from maseval.core.exceptions import AgentError, MASEvalError, causes
 from maseval.core.messages import MessageHistory
 from maseval.core.provider_errors import (
     MalformedResponseError,
@@ -50,7 +50,7 @@ from maseval.interface.agents.smolagents_record import (
     plain_text,
 )
 from maseval.interface.inference.chat_completions import JsonSchema, get, text_of
-from maseval.interface.inference.http import causes, error_from_status
+from maseval.interface.inference.http import error_from_status
 
 __all__ = ["SmolAgentAdapter", "SmolAgentLLMUser", "as_tools"]
 

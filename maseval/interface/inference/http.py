@@ -19,8 +19,7 @@ from types import ModuleType
 from typing import Any
 
 from maseval.core import provider_errors as errors
-from maseval.core.exceptions import MASEvalError
-from maseval.core.exceptions import causes as causes
+from maseval.core.exceptions import MASEvalError, causes
 from maseval.core.model import MAX_ANSWER_MB
 from maseval.core.provider_errors import ProviderError
 from maseval.core.storage.redaction import REDACTED
@@ -278,6 +277,7 @@ def kind_of(status: int, text: str, code: object = None) -> type[ProviderError]:
 # Recognised by name: some libraries use httpx, some its successor httpx2; neither is imported.
 _TIMEOUTS = {"httpx.TimeoutException", "httpx2.TimeoutException", "openai.APITimeoutError"}
 _NO_CONNECTION = {"ConnectError", "ClientConnectorError", "ConnectionRefusedError", "gaierror"}
+_NO_TRUST = ("CERTIFICATE_VERIFY_FAILED", "WRONG_VERSION_NUMBER")
 _BROKEN = {"httpx.TransportError", "httpx2.TransportError", "openai.APIConnectionError"}
 
 
@@ -292,7 +292,10 @@ def transport_error(error: BaseException) -> type[ProviderError] | None:
 
 def connection_error(error: BaseException) -> type[ProviderError]:
     """Return the class of error for a broken connection: whether there ever was one."""
-    is_unreachable = any(type(link).__name__ in _NO_CONNECTION for link in causes(error))
+    links = list(causes(error))
+    if any(words in str(link) for link in links for words in _NO_TRUST):
+        return errors.UntrustedServerError
+    is_unreachable = any(type(link).__name__ in _NO_CONNECTION for link in links)
     return errors.UnreachableError if is_unreachable else errors.ProviderConnectionError
 
 
@@ -303,7 +306,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         return milliseconds / 1000
     value = names.get("retry-after")
     seconds = _number(value)
-    return _seconds_until(value) if seconds is None and value else seconds
+    if seconds is not None or (moment := _moment(value)) is None:
+        return seconds
+    # By the server's own clock, as the one here may be wrong.
+    sent = _moment(names.get("date")) or datetime.now(UTC)
+    return max(0.0, (moment - sent).total_seconds())
 
 
 def _number(text: str | None) -> float | None:
@@ -314,14 +321,12 @@ def _number(text: str | None) -> float | None:
     return max(0.0, number) if math.isfinite(number) else None
 
 
-def _seconds_until(date: str) -> float | None:
+def _moment(date: str | None) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(date)
+        moment = parsedate_to_datetime(date or "")
     except ValueError:
         return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def remove_secrets(secrets: Iterable[object], text: str) -> str:

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from maseval.core import provider_errors as errors
+from maseval.core.exceptions import causes
 from maseval.core.messages import ChatResponse, MessageForm
 from maseval.core.model import Params
 from maseval.core.provider_errors import ProviderError
@@ -27,7 +28,6 @@ from maseval.interface.inference.chat_completions import (
 )
 from maseval.interface.inference.endings import check_ending
 from maseval.interface.inference.http import (
-    causes,
     check_response,
     connection_error,
     limit_client,

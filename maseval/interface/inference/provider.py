@@ -16,7 +16,7 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self
 
 from maseval.core import provider_errors as errors
-from maseval.core.exceptions import UnreadableAnswerError
+from maseval.core.exceptions import UnreadableAnswerError, causes
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import ModelAdapter, Params
 from maseval.core.provider_errors import ProviderError
@@ -28,7 +28,6 @@ from maseval.interface import extras
 from maseval.interface.inference.chat_completions import ToolChoice, ToolDefinitions, get, sendable
 from maseval.interface.inference.http import (
     RefusedAnswer,
-    causes,
     connection_error,
     error_from_status,
     limited_client,

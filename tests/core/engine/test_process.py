@@ -350,20 +350,24 @@ def test_the_process_does_not_wait_for_a_thread_that_hangs(tmp_path, workers):
 
 
 STUCK = """\
-import resource, threading
-from maseval.core.engine import process
+import resource, sys, time
+from maseval.core.engine import engines, process
 
-process._STANDSTILL_SECONDS = 1
+process._STANDSTILL_SECONDS, process._BEAT_SECONDS = 1.5, 0.1
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
-with process.ended_by_standstill():
-    pass
-with process.ended_by_standstill():
-    threading.Event().wait()
+kind, size = {"1": (engines.CallingThread, ()), "2": (engines.Threads, (2,))}[sys.argv[1]]
+with kind(print, *size).open():
+    time.sleep(3)
+    print("alive", flush=True)
+    10 ** 10 ** 9  # no other thread has its turn meanwhile
 """
 
 
-def test_where_memory_is_limited_a_process_that_stands_still_is_ended():
-    ended = subprocess.run([sys.executable, "-c", STUCK], capture_output=True, timeout=60)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_where_memory_is_limited_a_process_that_stands_still_is_ended(workers):
+    given = [sys.executable, "-c", STUCK, workers]
+    ended = subprocess.run(given, capture_output=True, timeout=60)
 
+    assert ended.stdout == b"alive\n"
     assert ended.returncode == 1
     assert b"Timeout" in ended.stderr

@@ -56,6 +56,13 @@ def test_a_code_comes_before_words():
         ({"Retry-After": "nan"}, None),
         ({"Retry-After": "inf"}, None),
         ({"Retry-After": "Mon, 01 Jan 2001 00:00:00 GMT"}, 0.0),
+        (
+            {
+                "Retry-After": "Mon, 01 Jan 2001 00:00:09 GMT",
+                "Date": "Mon, 01 Jan 2001 00:00:02 GMT",
+            },
+            7.0,
+        ),
     ],
 )
 def test_the_time_to_wait_is_a_number_or_a_date(headers, seconds):
