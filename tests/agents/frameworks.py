@@ -65,7 +65,6 @@ def pydantic_responses(brief: AgentBrief):
     class Reply(BaseModel):
         text: str
 
-    connection = {"base_url": brief.model.base_url, "api_key": brief.model.api_key}
     clerk = Agent(instructions=brief.policy, tools=as_tools(brief.tools), output_type=Reply)
     history = []
 
@@ -87,7 +86,6 @@ def agents_sdk(brief: AgentBrief):
     from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool
     from openai import AsyncOpenAI
 
-    connection = {"base_url": brief.model.base_url, "api_key": brief.model.api_key}
     clerk = Agent(
         "agent",
         instructions=brief.policy,
