@@ -7,6 +7,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from maseval.app.results.costs import costs_by_role, costs_in_words
 from maseval.app.results.recording import warnings_on
 from maseval.app.results.results import RunResult, RunSummary
 from maseval.app.results.variants import VariantScore, variants_of_all
@@ -27,7 +28,7 @@ from maseval.cli.console import (
     shorten_line,
     styled,
 )
-from maseval.core.outcome import Outcome, RecordedReport, costs_by_role, costs_in_words
+from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.words import count_of, money
 from maseval.runs import RunFolder
 from maseval.stats import Estimate

@@ -31,7 +31,7 @@ from maseval.core.recorded import (
 from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
 from maseval.core.task import Task
 from maseval.core.usage import usage_records
-from maseval.core.words import count_of, money, text, text_or_none
+from maseval.core.words import count_of, text, text_or_none
 
 OutcomeKind = Literal["pass", "fail", "error", "unjudged"]
 """``error``: it did not run to its end. ``unjudged``: no evaluator says whether it passed."""
@@ -152,27 +152,6 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
     """Add up the costs that are known; None if some are not, and the others are nothing."""
     every = [amount(cost) for cost in costs]
     return sum(cost or 0.0 for cost in every) or (None if None in every else 0.0)
-
-
-def costs_by_role(lines: Iterable[Outcome]) -> dict[str, float]:
-    """Return the cost of agent, user and judge; nothing if only one of them cost anything.
-
-    The agent's part is all that is neither the user's nor the judge's.
-    """
-    every = list(lines)
-    user, judge = (
-        total_cost(getattr(line, name) for line in every) or 0.0
-        for name in ("user_cost", "judge_cost")
-    )
-    agent = max(0.0, (total_cost(line.cost for line in every) or 0.0) - user - judge)
-    costs = {"agent": agent, "user": user, "judge": judge}
-    found = {role: cost for role, cost in costs.items() if cost}
-    return found if len(found) > 1 else {}
-
-
-def costs_in_words(costs: Mapping[str, float]) -> str | None:
-    """Format costs by role: ``agent $2.00, judge $0.50``; None if there are none."""
-    return ", ".join(f"{role} {money(cost)}" for role, cost in costs.items()) or None
 
 
 def words_on_cache(trials: Iterable[Outcome]) -> str | None:

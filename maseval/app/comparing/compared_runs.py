@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
+from maseval.app.results.costs import costs_by_role, costs_in_words
 from maseval.app.results.finding import open_recording
 from maseval.app.results.labelled import judged_shares
 from maseval.app.results.recording import human_sides, name_of
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import TaskKey, costs_by_role, costs_in_words, words_on_cache
+from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, text_or_none, words_on_code

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from maseval.app.results.checklist import Checklist
+from maseval.app.results.costs import costs_by_role, costs_in_words
 from maseval.core.outcome import (
     UNJUDGED,
     Outcome,
     Simulation,
-    costs_by_role,
-    costs_in_words,
     total_cost,
     words_on_cache,
 )
