@@ -121,7 +121,9 @@ def _score(state: RunState) -> str:
     if mark := mark_of(state.config or {}):
         shown += f", {mark}"
     verdicts, planned = found.get("verdicts"), found.get("planned")
-    return shown if verdicts == planned else f"{shown}, verdicts {verdicts}/{planned}"
+    if verdicts == planned:
+        return shown
+    return f"{shown}, {verdicts}/{count_of(planned or 0, 'verdict')}"
 
 
 def _participant(given: object) -> str:
