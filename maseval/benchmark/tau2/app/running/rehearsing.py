@@ -49,6 +49,10 @@ class Rehearsal:
         if server is not None:
             server.on_unserved = self._refuse_protocol
 
+    def __reduce__(self) -> tuple[type["Rehearsal"], tuple[str]]:
+        # Locks stay where they are: a worker process begins anew.
+        return Rehearsal, (self.player,)
+
     def begin(
         self, trial: RepetitionKey, task: Task, environment: Tau2Environment, seed: int | None
     ) -> AgentModel:
