@@ -80,7 +80,7 @@ def test_a_rehearsed_agent_of_ones_own_is_served_in_the_workers(engine, tmp_path
     here, there = run("here", "threads"), run("there", engine)
 
     assert there == here
-    assert "The rehearsal model was asked" in there[1][0]
+    assert "the rehearsal model was asked in 3 of 3 simulations" in there[1][0]
 
 
 def test_a_domain_of_ones_own_goes_to_the_workers(engine, tmp_path):
