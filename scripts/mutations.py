@@ -3,8 +3,8 @@
     python -m scripts.mutations              # all of them, about six minutes
     python -m scripts.mutations effects      # those of a room
 
-Each mutation is a line of ``mutations.txt``: a room, a file, a text that occurs once, and what takes
-its place. The tests run in a copy of the repository, so the one that is worked in stays as it is.
+``mutations.txt`` has the rooms, their files, texts that occur once, and what takes their place. The
+tests run in a copy of the repository, so the one that is worked in stays as it is.
 """
 
 import os

@@ -104,7 +104,7 @@ def between_pairs(pairs, number):
 
 
 def test_the_numbers_of_a_grid_are_those_of_a_computation_without_it():
-    """Every figure is found again from the six tasks of each cell, with the formulas of the page."""
+    """Each is found again from the six tasks of each cell, by the formulas of the page."""
     found = find_effects(grid(SIX))
     model, system = found.factors
     rates = {cell: [each / 4 for each in counts] for cell, counts in SIX.items()}
