@@ -29,6 +29,7 @@ MODULE_openai-agents := agents
 MODULE_pydantic-ai := pydantic_ai
 MODULE_transformers := torch
 UV := .venv-uv/bin/uv
+UV_VERSION := 0.13.8
 INSTALL := UV=$(UV) scripts/install
 # It comes from the makers of the theme that the pages had before, reads the same mkdocs.yml and is
 # kept up; MkDocs 1 is not, and MkDocs 2 has no plugins, without which there are no API pages.
@@ -127,19 +128,21 @@ define CHECK_PYTHON
 	  exit 1; } >&2
 endef
 
-$(DEMO_READY): pyproject.toml
+$(DEMO_READY): pyproject.toml | $(UV)
 	$(CHECK_PYTHON)
-	@echo "Setting up $(DEMO_VENV), once: a virtual environment ..." >&2
-	@$(PYTHON) -m venv $(DEMO_VENV)
 	@echo "Setting up $(DEMO_VENV), once: maseval and the few packages it needs ..." >&2
-	@$(DEMO_VENV)/bin/python -m pip --disable-pip-version-check -q install -e ".[view]" >&2
+	@$(PYTHON) -m venv --without-pip $(DEMO_VENV)
+	@$(INSTALL) $(DEMO_VENV) -e ".[view]" >&2
 	@touch $@
 
-# It installs what all other environments hold.
+# It installs what all other environments hold. Half of the demo's setting up would go into a copy
+# of pip that is used once; a Python that has pip needs no other.
 $(UV):
 	$(CHECK_PYTHON)
-	@$(PYTHON) -m venv .venv-uv
-	@.venv-uv/bin/python -m pip --disable-pip-version-check -qq install uv==0.13.8
+	@$(PYTHON) -m pip --disable-pip-version-check -qq install --no-compile --target .venv-uv \
+	  uv==$(UV_VERSION) 2>/dev/null || { \
+	  $(PYTHON) -m venv .venv-uv && \
+	  .venv-uv/bin/python -m pip --disable-pip-version-check -qq install uv==$(UV_VERSION); }
 
 # Python compiles what it imports; most of what an environment of a framework holds is never
 # imported. In that of all tests, a warning of the compiler would be an error of a test.
