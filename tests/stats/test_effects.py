@@ -148,6 +148,12 @@ def test_the_numbers_of_a_grid_are_those_of_a_computation_without_it():
     assert system.share == pytest.approx(systems / whole)
     assert found.together == pytest.approx(1 - (models + systems) / whole)
 
+    # Over many tasks like these the range is surely above nothing.
+    many = {cell: counts * 5 for cell, counts in SIX.items()}
+    surely = find_effects(grid(many)).factors[0].interval
+    apart = mean_interval(of_models["x", "z"] * 5, 1 - 0.05 / 3, (-1.0, 1.0))
+    assert 0 < surely.low == pytest.approx(apart.low)
+
     tests = {each.levels[0]: each for each in found.contrasts}
     assert tests["x", "z"].difference == pytest.approx(widest)
     assert tests["x", "z"].p_value == 2 / 2**6

@@ -97,6 +97,17 @@ def test_a_loss_of_just_the_margin_is_tolerated(lost: int, verdict: str) -> None
         assert found.plan.advice == said
 
 
+@pytest.mark.parametrize(("margin", "verdict"), [(0.0, "not worse"), (0.5, "undecidable")])
+def test_a_margin_takes_more_tasks_to_decide_anything(margin: float, verdict: str) -> None:
+    """Of five tasks each can fall, which shows a loss, but none of more than half."""
+    same = [Outcome("shop", str(task), 0, True) for task in range(5)]
+    two = stats.compare(same, same, margin=margin, level=0.9)
+
+    found = Gate(cast("RunComparison", None), two, margin=margin, alpha=0.05)
+
+    assert found.verdict == verdict
+
+
 def test_the_interval_of_a_gate_errs_with_its_alpha_on_either_side(runs: dict[str, Path]) -> None:
     found = gate(runs["noisy"], runs["gold"], alpha=0.1)
     assert found.main.interval.level == pytest.approx(0.8)
