@@ -286,7 +286,7 @@ class RecordedReport(RecordedAttempt):
     metadata = Part(mapping, "task", "metadata")
     purpose = Part(text_or_none, "task", "metadata", "description", "purpose")
     reason_for_call = Part(
-        text_or_none, *("task", "metadata", "user_scenario", "instructions", "reason_for_call")
+        text_or_none, "task", "metadata", "user_scenario", "instructions", "reason_for_call"
     )
     user_scenario = Part(text_or_none, "config", "user", "scenario")
     environment = Part(mapping, "traces", "environment")

@@ -37,8 +37,15 @@ class CertificateError(MASEvalError, ValueError):
 
 
 _KEYS = (
-    *("form", "source", "setup", "rules", "domains", "simulations_sha256"),
-    *("numbers", "agreement", "findings"),
+    "form",
+    "source",
+    "setup",
+    "rules",
+    "domains",
+    "simulations_sha256",
+    "numbers",
+    "agreement",
+    "findings",
 )
 
 

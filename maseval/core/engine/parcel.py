@@ -80,7 +80,11 @@ class WorkResult:
         record = repetition.setting.benchmark.judge_record
         judgements = record.take_new() if record is not None else ()
         result = cls(
-            *(number, report, outcome.status, sendable_error(outcome.exception), used),
+            number,
+            report,
+            outcome.status,
+            sendable_error(outcome.exception),
+            used,
             judgements=judgements,
         )
         try:

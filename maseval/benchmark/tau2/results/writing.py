@@ -303,7 +303,8 @@ class _Export:
             logger.warning(
                 "%d of %d simulations have answers of tools that the run's environment overrides; "
                 "a results file has no place for that: scored from it, they cannot be replayed",
-                *(self._overridden, self.written),
+                self._overridden,
+                self.written,
             )
         form = self.release.rules.files
         tasks = (check_form(TASK, self._raw_task(each), "task") for each in self._task_ids)

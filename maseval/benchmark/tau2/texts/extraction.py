@@ -300,8 +300,11 @@ _TOOLKITS = {
     "mock": ("MockTools", "MockUserTools"),
 }
 _RETRIEVAL = (
-    *("KBSearchMixin", "GrepMixin"),
-    *("KBSearchBm25AllToolsMixin", "KBSearchDenseAllToolsMixin", "ShellMixin"),
+    "KBSearchMixin",
+    "GrepMixin",
+    "KBSearchBm25AllToolsMixin",
+    "KBSearchDenseAllToolsMixin",
+    "ShellMixin",
 )
 _MODELS = {
     "airline": ("data_model.py", ("FlightInfo", "Passenger", "Payment")),

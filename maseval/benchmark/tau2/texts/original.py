@@ -44,9 +44,16 @@ from maseval.core.messages import Message, MessageForm
 from maseval.core.seeding import SeedGenerator
 
 TEMPLATES = (
-    *("agent_instruction", "oracle_instruction", "solo_instruction", "short_conversations"),
-    *("judge_system", "judge_user", "user_guidelines", "user_guidelines_tools"),
-    *("policy_question", "cause_question"),
+    "agent_instruction",
+    "oracle_instruction",
+    "solo_instruction",
+    "short_conversations",
+    "judge_system",
+    "judge_user",
+    "user_guidelines",
+    "user_guidelines_tools",
+    "policy_question",
+    "cause_question",
 )
 
 

@@ -66,7 +66,9 @@ class _ReadReport:
         """The conversation in its world, replayed as in a grading after the run."""
         parsed = self.parsed
         return open_case(
-            *(self.simulation, parsed.world, parsed.judged_by),
+            self.simulation,
+            parsed.world,
+            parsed.judged_by,
             solo=parsed.solo,
             version=parsed.release.name,
             graded=True,

@@ -57,8 +57,14 @@ from maseval.runs.config import CODE
 # Arguments of the connection to a model; any other is one of generation, such as temperature.
 _CONNECTION = frozenset(
     {
-        *("api_key", "base_url", "timeout"),
-        *("replies", "delay_seconds", "loop", "usage", "reasoning_policy"),
+        "api_key",
+        "base_url",
+        "timeout",
+        "replies",
+        "delay_seconds",
+        "loop",
+        "usage",
+        "reasoning_policy",
     }
 )
 _RENAMED = {"api_base": "base_url"}

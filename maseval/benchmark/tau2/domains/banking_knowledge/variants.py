@@ -317,7 +317,9 @@ def variant_named(name: str) -> KnowledgeVariant:
 CHOICES = (
     OpenChoice("reason for closing", "reason", ("close_bank_account_7392",)),
     OpenChoice(
-        *("expedited shipping", "expedited_shipping", ("order_replacement_credit_card_7291",)),
+        "expedited shipping",
+        "expedited_shipping",
+        ("order_replacement_credit_card_7291",),
         settled_by=re.compile(r"expedit|rush|fast|quick|as soon as", re.IGNORECASE),
     ),
 )

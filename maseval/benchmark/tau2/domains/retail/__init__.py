@@ -86,7 +86,9 @@ CHOICES = (
     payment_choice("payment_method_id", *OF_ITEMS),
     OpenChoice("items", "item_ids", REPLACING, unordered=True, beside=("new_item_ids",)),
     OpenChoice(
-        *("reason", "reason", (CANCEL,)),
+        "reason",
+        "reason",
+        (CANCEL,),
         settled_by=re.compile(
             r"mistake|accident|no longer|\bneed|\breason|because|financ|money|wait|better deal",
             re.IGNORECASE,
@@ -112,8 +114,12 @@ PERMANENCE = (
             "orders", (field,), once_set, "what was requested for an order cannot be taken back"
         )
         for field in (
-            *("cancel_reason", "exchange_items", "exchange_new_items", "return_items"),
-            *("exchange_payment_method_id", "return_payment_method_id"),
+            "cancel_reason",
+            "exchange_items",
+            "exchange_new_items",
+            "return_items",
+            "exchange_payment_method_id",
+            "return_payment_method_id",
         )
     ),
 )
