@@ -81,7 +81,7 @@ def _usage(given: _FileSimulation) -> dict[str, dict[str, float | None]]:
     """
     used: dict[str, dict[str, float | None]] = {}
     for side, role in (("agent", "assistant"), ("user", "user")):
-        own = [message for message in given.messages if message.role == role]
+        own = [each for each in given.messages if each.role == role and each.usage]
         used[f"{side}_model"] = {
             "cost": (given.agent_cost if side == "agent" else given.user_cost) or None,
             "input_tokens": int(sum(message.input_tokens or 0 for message in own)),
