@@ -2,7 +2,8 @@
 
 from maseval.benchmark.tau2.formats.simulation import RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.layout import ResultsFormatError, has_simulations, layout_of
-from maseval.benchmark.tau2.results.reading import RecordedSimulation, ResultsFile, read_results
+from maseval.benchmark.tau2.results.reading import ResultsFile, read_results
+from maseval.benchmark.tau2.results.recorded import RecordedFile
 from maseval.benchmark.tau2.results.writing import (
     ExportSummary,
     Omitted,
@@ -13,7 +14,7 @@ from maseval.benchmark.tau2.results.writing import (
 __all__ = [
     "ExportSummary",
     "Omitted",
-    "RecordedSimulation",
+    "RecordedFile",
     "ResultsFile",
     "ResultsFormatError",
     "RunInfo",
