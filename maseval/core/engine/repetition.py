@@ -109,6 +109,8 @@ class Repetition:
         summary: TaskSummary = {
             "query": task.query,
             "metadata": dict(task.metadata),
+            **({} if task.cluster is None else {"cluster": task.cluster}),
+            **({} if task.weight == 1 else {"weight": task.weight}),
             "protocol": task.protocol.to_dict(),
         }
         return cls(setting, task, summary, repeat_idx, agent_data, timeout, recorded=recorded)
