@@ -11,6 +11,7 @@ from maseval.stats import Outcome, compare, compare_all, requirement, summarise
 from maseval.stats.clusters import interval_over, places_of, pool
 from maseval.stats.intervals import cluster_interval, mean_interval
 from maseval.stats.sign_flip import sign_flip_test
+from maseval.stats.trials import by_task
 from tests.stats.made_up import rng
 
 # Two suites of user tasks, each of which is attacked in 9 or in 5 ways; the cases lost are those of
@@ -145,7 +146,7 @@ def test_a_missing_trial_is_one_of_the_same_case():
 def test_trials_that_name_different_clusters_are_refused():
     run = [Outcome("shop", "1", 0, True, cluster="a"), Outcome("shop", "1", 1, True, cluster="b")]
 
-    with pytest.raises(ConfigurationError, match="'shop/1' name different clusters.*shop/a, 1"):
+    with pytest.raises(ConfigurationError, match="'shop/1' name different clusters"):
         summarise(run)
 
 
@@ -161,8 +162,6 @@ def test_an_earlier_run_without_clusters_has_those_of_the_other():
 def test_a_required_rate_is_held_against_clusters():
     outcomes = attacked(LOST)
     places = places_of(outcomes)
-    from maseval.stats.trials import by_task
-
     trials = by_task(outcomes)
     by_case = requirement([*trials.values()], 0.85)
     by_cluster = requirement([*trials.values()], 0.85, places=[places[key] for key in trials])

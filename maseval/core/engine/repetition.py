@@ -109,10 +109,12 @@ class Repetition:
         summary: TaskSummary = {
             "query": task.query,
             "metadata": dict(task.metadata),
-            **({} if task.cluster is None else {"cluster": task.cluster}),
-            **({} if task.weight == 1 else {"weight": task.weight}),
             "protocol": task.protocol.to_dict(),
         }
+        if task.cluster is not None:
+            summary["cluster"] = task.cluster
+        if task.weight != 1:
+            summary["weight"] = task.weight
         return cls(setting, task, summary, repeat_idx, agent_data, timeout, recorded=recorded)
 
     @property
