@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Place, TaskKey
@@ -325,10 +325,23 @@ def runs_by_tasks(runs: Mapping[str, Iterable[Outcome]]) -> list[list[str]]:
 
     Some may have them by way of others only.
     """
-    groups: list[tuple[list[str], set[TaskKey]]] = []
-    for name, run in runs.items():
-        names, keys = [name], {each.place.cluster for each in run if each.passed is not None}
-        for other in [each for each in groups if each[1] & keys]:
+    return connected(
+        {
+            name: {each.place.cluster for each in run if each.passed is not None}
+            for name, run in runs.items()
+        }
+    )
+
+
+NameT = TypeVar("NameT")
+
+
+def connected(sets: Mapping[NameT, set[TaskKey]]) -> list[list[NameT]]:
+    """Return the names of sets that have something in common, also by way of others."""
+    groups: list[tuple[list[NameT], set[TaskKey]]] = []
+    for name, each in sets.items():
+        names, keys = [name], {*each}
+        for other in [group for group in groups if group[1] & keys]:
             groups.remove(other)
             names, keys = [*other[0], *names], keys | other[1]
         groups.append((names, keys))

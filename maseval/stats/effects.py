@@ -281,6 +281,11 @@ def _notes(grid: Grid, contrasts: Sequence[Contrast], interactions: int) -> list
         "shown and likely are about these tasks; intervals are for other tasks like these, so they "
         "are wider and may reach 0",
     ]
+    if grid.clustered:
+        notes.append(
+            "paired by cluster, and counted in clusters where tasks are named here; each counts as "
+            "in the cell that has most of it"
+        )
     notes += [
         f"{grid.names[at]} is not paired: its levels have different tasks, so a difference may be "
         "the tasks' own"

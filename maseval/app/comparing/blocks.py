@@ -93,7 +93,7 @@ def lines_on_two(two: Comparison) -> list[str]:
     return [
         f"{main.name}: {second} \u2212 {first} = {difference_in_words(main)} "
         f"percentage points, {p_is(main.test.p_value)}",
-        f"  {main.test.method}; {main.test.discordant} of {main.tasks} tasks differ",
+        f"  {main.test.method}; {main.test.discordant} of {main.units[0]} {main.units[1]}s differ",
         f"  {two.plan.advice}{cost}",
     ]
 

@@ -197,20 +197,20 @@ def compare_outcomes(
     anyway: bool = False,
 ) -> RunComparison:
     """Compare runs by their names; nothing is explained."""
-    loaded, other_tasks = keep_equal_tasks(whole)
+    loaded, other_tasks, on_tasks = keep_equal_tasks(whole)
     outcomes = {name: run.outcomes for name, run in loaded.items()}
     configs = {name: run.config for name, run in loaded.items()}
     apart = len(loaded) > 2 and all(cell_of(config) for config in configs.values())
     table = compare_all(
         outcomes, configs=configs, k=k, level=level, margin=margin, anyway=anyway, apart=apart
     )
-    alike = len(runs_by_tasks(outcomes)) == 1
+    alike = len(runs_by_tasks(outcomes)) == 1 and _share_tasks(outcomes)
     missing = _missing_tasks(loaded, table, k) if alike else None
     incomplete = _missing_verdicts(loaded, None if missing else k)
     return RunComparison(
         loaded,
         table,
-        [*incomplete, *notes_on_runs(loaded), *table.cautions],
+        [*incomplete, *on_tasks, *notes_on_runs(loaded), *table.cautions],
         texts=_different_texts(loaded),
         differing=differing_settings(loaded),
         notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
@@ -220,6 +220,11 @@ def compare_outcomes(
         missing=missing,
         grid=compare_cells(loaded, table.runs, k),
     )
+
+
+def _share_tasks(runs: Mapping[str, Iterable[Outcome]]) -> bool:
+    """Return True if runs have tasks in common, and are not paired by their clusters."""
+    return bool(set.intersection(*({each.key for each in run} for run in runs.values())))
 
 
 def look_into(found: RunComparison) -> RunComparison:
@@ -380,7 +385,8 @@ def _missing_verdicts(runs: Mapping[str, RecordedOutcomes], k: int | None) -> li
         for name, run in runs.items()
         if len(run.outcomes) < run.planned
     ]
-    if found and len(runs) == 2 and k is not None:
+    shared = _share_tasks({name: run.outcomes for name, run in runs.items()})
+    if found and len(runs) == 2 and shared and k is not None:
         every = {each.key for run in runs.values() for each in run.outcomes}
         words = _range_in_words(_ranges(runs, every, k), f"pass^{k}")
         found.append(f"whatever the missing verdicts are, {words}")

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.costs import costs_by_role, costs_in_words
@@ -18,7 +18,8 @@ from maseval.runs import RunFolder
 from maseval.runs.config import CELL, JUDGED_BY, cell_of, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import Comparison, Outcome, compatibility
-from maseval.stats.comparison import runs_by_tasks
+from maseval.stats.clusters import places_of
+from maseval.stats.comparison import runs_by_tasks, tasks_in_all
 from maseval.stats.summary import with_gaps
 
 _MOST_SETTINGS = 6
@@ -83,13 +84,21 @@ def differing_settings(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
 
 def keep_equal_tasks(
     runs: Mapping[str, RecordedOutcomes],
-) -> tuple[dict[str, RecordedOutcomes], list[str]]:
-    """Leave out the tasks whose content is not the same in all runs, and list them."""
+) -> tuple[dict[str, RecordedOutcomes], list[str], list[str]]:
+    """Leave out the tasks whose content is not the same in all runs, list them, and add notes.
+
+    Where that is every task, and each is a case of a cluster, it is what is compared, such as two
+    attacks on the same user tasks.
+    """
     contents: dict[TaskKey, set[str]] = {}
     for run in runs.values():
         for key, content in run.tasks.items():
             contents.setdefault(key, set()).add(content)
     other = [key for key, several in contents.items() if len(several) > 1]
+    every = [each for run in runs.values() for each in run.outcomes]
+    if {each.key for each in every} == {*other} and all(each.cluster for each in every):
+        words = "the content of every task differs: compared as cases of the same clusters"
+        return dict(runs), [], [words]
     kept = {
         name: run._replace(outcomes=[each for each in run.outcomes if each.key not in other])
         for name, run in runs.items()
@@ -101,7 +110,8 @@ def keep_equal_tasks(
             f"{' and '.join(runs)}, so there is no task in "
             f"common to compare. {notes}"
         )
-    return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
+    left_out = [f"task {str(key)!r}: its content differs between the runs" for key in other]
+    return kept, left_out, []
 
 
 def compared_keys(runs: Mapping[str, Sequence[Outcome]], table: Comparison) -> dict[TaskKey, None]:
@@ -110,11 +120,14 @@ def compared_keys(runs: Mapping[str, Sequence[Outcome]], table: Comparison) -> d
     Runs that have no task in common, as cells of different domains, count their own.
     """
     groups = {each.group for summary in table.runs.values() for each in summary.groups}
+    places = places_of(chain(*runs.values()))
     found: dict[TaskKey, None] = {}
     for names in runs_by_tasks(runs):
-        judged = [{e.key for e in runs[name] if e.passed is not None} for name in names]
-        shared = {key for key in set.intersection(*judged) if key.domain in groups}
-        found |= {each.key: None for each in runs[names[0]] if each.key in shared}
+        judged = {name: [e for e in runs[name] if e.passed is not None] for name in names}
+        shared = set.union(*tasks_in_all(judged, places).values())
+        for each in chain(*judged.values()):
+            if each.key in shared and each.domain in groups:
+                found[each.key] = None
     return found
 
 

@@ -29,6 +29,7 @@ from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import between, count_of, p_is, percent
 from maseval.stats import Comparison, Difference, Flip, Requirement, SamplePlan, requirement
+from maseval.stats.clusters import counted_tasks
 from maseval.stats.planning import ALPHA, check_alpha, too_few_tasks
 from maseval.stats.trials import by_task
 
@@ -95,14 +96,14 @@ def floor_of(
     """Hold a run against a pass rate alone, where there is no baseline."""
     folder = open_recording(run, options or ScoringOptions())
     found = support_for(folder).run_outcomes(folder, options or ScoringOptions())
-    trials = by_task(found.outcomes).values()
+    trials, places = counted_tasks(found.outcomes)
     missing = found.planned - sum(each.total for each in trials)
     if missing and not allow_incomplete:
         raise ConfigurationError(
             f"{missing} of {count_of(found.planned, 'simulation')} of {run} have no verdict. "
             "Resume the run, or judge what is there with --allow-incomplete (allow_incomplete=True)"
         )
-    return Floor(requirement([*trials], at_least, alpha))
+    return Floor(requirement(trials, at_least, alpha, places))
 
 
 @dataclass(frozen=True)
@@ -264,9 +265,9 @@ def gate(
             "tasks, or accept fewer with --min-comparable (min_comparable=...)"
         )
     judged = found.runs[found.two.names[1]].outcomes
-    trials, floor = [*by_task(judged).values()], None
+    (trials, places), floor = counted_tasks(judged), None
     if at_least is not None:
-        floor = Floor(requirement(trials, at_least, alpha))
+        floor = Floor(requirement(trials, at_least, alpha, places))
     return Gate(found, found.two, margin, alpha, floor)
 
 
