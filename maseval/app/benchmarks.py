@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maseval.app.results.explained import Review
 from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
-from maseval.app.results.variants import Variant
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
@@ -169,12 +168,8 @@ class BenchmarkSupport:
         """Return sentences that must accompany the numbers of a run."""
         return ()
 
-    def variants(self, folder: Recording) -> Sequence[Variant]:
-        """Return the numbers beside the official one that the findings about a run give."""
-        return ()
-
     def measures(self, folder: Recording) -> Sequence[Measure]:
-        """Return the numbers of the benchmark beside the verdict, or in its place."""
+        """Return the numbers of the benchmark: beside the official one, and which that is."""
         return ()
 
     # Judges: for ``judge``, and wherever numbers are shown.

@@ -171,9 +171,12 @@ _Key = tuple[tuple[int, ...], tuple[tuple[str, str], ...]]
 
 
 def find_effects(
-    cells: Iterable[tuple[Mapping[str, str], Iterable[Outcome]]], *, k: int = 1
+    cells: Iterable[tuple[Mapping[str, str], Iterable[Outcome]]],
+    *,
+    k: int = 1,
+    label: str | None = None,
 ) -> Effects:
-    """Find the effects of the factors of a grid on pass^k.
+    """Find the effects of the factors of a grid on pass^k, or on the measure of the label.
 
     Each cell has its levels by the names of the factors, and its outcomes.
     """
@@ -198,7 +201,7 @@ def find_effects(
     spread = 0.0 if missing else max(grid.spread(), math.fsum(parts.values()))
     factors = [_factor(grid, at, known[at], parts[at] / spread if spread else None) for at in ats]
     return Effects(
-        measure=measure_name(k),
+        measure=measure_name(k, label),
         factors=sorted(factors, key=lambda each: -(each.size or 0.0)),
         contrasts=contrasts,
         interactions=[_contrast(grid, each) for each in crossed if each.p_value <= SURE],
