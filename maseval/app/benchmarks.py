@@ -56,7 +56,8 @@ class RecordedOutcomes(NamedTuple):
 
     ``recording`` is what they were read from, with the verdicts that hold. ``notes`` say what is
     wrong with it. ``tasks`` has a hash of each task's content, as far as it is known. ``unlisted``
-    are further tasks of the split that the record should hold.
+    are further tasks of the split that the record should hold. ``measure`` is what stands in the
+    place of the verdict, if another number was asked for.
     """
 
     recording: Recording
@@ -66,6 +67,7 @@ class RecordedOutcomes(NamedTuple):
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = MappingProxyType({})
     unlisted: Sequence[TaskKey] = ()
+    measure: Measure | None = None
 
 
 class JudgedShareKind(NamedTuple):

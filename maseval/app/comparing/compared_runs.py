@@ -8,6 +8,7 @@ from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.costs import costs_by_role, costs_in_words
 from maseval.app.results.finding import open_recording
 from maseval.app.results.labelled import judged_shares
+from maseval.app.results.measured import measure_named, outcomes_by
 from maseval.app.results.recording import human_sides, name_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey, words_on_cache
@@ -39,18 +40,25 @@ def names_of(runs: Sequence[Recording]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(run.path) for run in runs]
 
 
-def read_outcomes(run: str | os.PathLike[str]) -> tuple[str, Sequence[Outcome]]:
+def read_outcomes(
+    run: str | os.PathLike[str], measure: str | None = None
+) -> tuple[str, Sequence[Outcome]]:
     """Return the name and the outcomes of a run or results file, as they are compared."""
     recording = open_recording(run)
-    return name_of(recording), load_run(recording, ScoringOptions()).outcomes
+    return name_of(recording), load_run(recording, ScoringOptions(), measure=measure).outcomes
 
 
 def load_run(
     recording: Recording,
     options: ScoringOptions,
     on_progress: OnProgress | None = None,
+    measure: str | None = None,
 ) -> RecordedOutcomes:
-    """Read the outcomes of a run or results file, with those that are missing."""
+    """Read the outcomes of a run or results file, with those that are missing.
+
+    ``measure`` names the number that takes the place of the verdict.
+    """
+    chosen = None if measure is None else measure_named(recording, measure)
     found = support_for(recording).run_outcomes(recording, options, on_progress)
     config = recording.config
     if cell := cell_of(config.values):
@@ -58,13 +66,16 @@ def load_run(
     outcomes = found.outcomes
     if isinstance(recording, RunFolder):
         outcomes = with_gaps(outcomes, [*recording.planned])
+    verdicts = outcomes
+    if chosen is not None:
+        outcomes = outcomes_by(found.recording, outcomes, chosen)
     if all(each.passed is None for each in outcomes):
         text = f"{recording.path} has no simulation with a verdict yet; run or resume it first"
         raise ConfigurationError(text)
     if stopped := config.stopped:
         found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
-    judged = [str(each) for each in judged_shares(found.recording, outcomes)]
-    return found._replace(outcomes=outcomes, notes=[*found.notes, *judged])
+    judged = [str(each) for each in judged_shares(found.recording, verdicts)]
+    return found._replace(outcomes=outcomes, notes=[*found.notes, *judged], measure=chosen)
 
 
 def differing_settings(runs: Mapping[str, RecordedOutcomes]) -> list[str]:

@@ -31,6 +31,7 @@ def plan(
     precision: float | None = None,
     between: str | None = None,
     cells: float = 1.0,
+    measure: str | None = None,
 ) -> Forecast:
     """Say what 1 to 8 trials would show and cost, and what a difference or a precision takes.
 
@@ -40,17 +41,18 @@ def plan(
 
     ``between`` names two levels of a factor, ``system=react,team``: ``runs`` are then the folder of
     a grid or its cells, and the trials those of each cell. Without a run, ``cells`` is in how many
-    combinations of the other factors the levels are compared.
+    combinations of the other factors the levels are compared. ``measure`` names the number of the
+    run's benchmark that the question is about, in the place of its verdict.
     """
     if between is not None and runs:
-        about = _observe_levels(runs, between)
+        about = _observe_levels(runs, between, measure)
     elif len(runs) > 1:
         text = "several runs are given; give one: `maseval compare` says what would decide two"
         raise ConfigurationError(text)
     elif runs:
         if (tasks, rate) != (None, None):
             raise ConfigurationError("tasks and rate are those of the run; leave them out")
-        about = _observe(runs[0])
+        about = _observe(runs[0], measure)
     else:
         if tasks is None or rate is None:
             raise ConfigurationError(
@@ -61,9 +63,9 @@ def plan(
     return forecast(about, difference=difference, precision=precision)
 
 
-def _observe(run: str | os.PathLike[str]) -> TaskSet:
+def _observe(run: str | os.PathLike[str], measure: str | None) -> TaskSet:
     """Describe the tasks of a pilot, by the outcomes that count in a comparison."""
-    found = _load_whole(run)
+    found = _load_whole(run, measure)
     about = observed_tasks(*counted_tasks(found.outcomes))
     seconds = [each.seconds for each in found.outcomes if each.passed is not None]
     return replace(
@@ -75,9 +77,9 @@ def _observe(run: str | os.PathLike[str]) -> TaskSet:
     )
 
 
-def _load_whole(run: str | os.PathLike[str]) -> RecordedOutcomes:
+def _load_whole(run: str | os.PathLike[str], measure: str | None) -> RecordedOutcomes:
     """Read what counts of a run in a comparison, with all that it lacks."""
-    found = load_run(open_recording(run), ScoringOptions())
+    found = load_run(open_recording(run), ScoringOptions(), measure=measure)
     missing = [(*key, 0) for key in found.unlisted]
     return found._replace(outcomes=with_gaps(found.outcomes, missing))
 
@@ -85,7 +87,8 @@ def _load_whole(run: str | os.PathLike[str]) -> RecordedOutcomes:
 def _notes_on(found: RecordedOutcomes) -> list[str]:
     name, shortfall = str(found.recording.path), summarise(found.outcomes).overall.shortfall
     missing = [f"{shortfall} The plan takes their rate for all."] if shortfall else []
-    notes = [f"{name}: {note}" for note in (*missing, *found.notes)]
+    rates = found.measure and f"rates are those of {found.measure.name}"
+    notes = [f"{name}: {note}" for note in filter(None, (rates, *missing, *found.notes))]
     return [*notes, *notes_on_runs({name: found})]
 
 
@@ -104,13 +107,15 @@ def read_levels(between: str, known: Iterable[Mapping[str, str]]) -> tuple[str, 
     return factor, wanted[0], wanted[1]
 
 
-def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> TaskSet:
+def _observe_levels(
+    runs: Sequence[str | os.PathLike[str]], between: str, measure: str | None
+) -> TaskSet:
     """Describe the tasks of a pilot grid, and how two levels of a factor differ.
 
     They are paired within each combination of the other factors; what they differ by on a task is
     the mean over the combinations that have it.
     """
-    found = [_load_whole(run) for run in expand_grids(runs)[0]]
+    found = [_load_whole(run, measure) for run in expand_grids(runs)[0]]
     cells = [cell_of(each.recording.config.values) for each in found]
     factor, *levels = read_levels(between, cells)
     lines = [each.outcomes for each in found]

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from maseval.app.benchmarks import support_for
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import Outcome, Simulation
 from maseval.core.words import between, count_of, percent
+from maseval.runs.recording import Recording
 from maseval.stats import Estimate, Measure, summarise
 from maseval.stats.clusters import counted_tasks
 from maseval.stats.measures import Findings, MeasuredMean, Value, mean_of_quantity, measured
@@ -221,6 +224,37 @@ def _score(
         len(judged) - len(kept),
         differing,
     )
+
+
+def measure_named(recording: Recording, name: str) -> Measure | None:
+    """Return a measure of a run's benchmark by its name; None for that which the verdict is."""
+    declared = support_for(recording).measures(recording)
+    for each in declared:
+        if each.name == name:
+            return None if each.decides else each
+    known = ", ".join(each.name for each in declared) or "no measure beside its verdict"
+    raise ConfigurationError(
+        f"{recording.path} has no measure {name!r}; its benchmark declares {known}"
+    )
+
+
+def outcomes_by(
+    recording: Recording, outcomes: Iterable[Outcome], measure: Measure
+) -> list[Outcome]:
+    """Return the outcomes of a run with a measure's value in the place of the verdict."""
+    known = list(outcomes)
+    if not measure.by_findings:
+        return measured(known, measure)
+    from maseval.app.results.examined import REVIEW, ExaminedRun  # it takes scores from here
+
+    run, there = ExaminedRun(recording), recording.recorded
+    findings = {
+        each.simulation: run.examine(each.simulation, REVIEW).findings
+        for each in known
+        if each.simulation in there
+    }
+    run.save()
+    return measured(known, measure, findings)
 
 
 def beside_official(scores: Sequence[MeasuredScore]) -> list[MeasuredScore]:
