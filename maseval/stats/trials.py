@@ -29,6 +29,9 @@ class Trials(NamedTuple):
     total: int
     passed: int
 
+    def __str__(self) -> str:
+        return f"{float(self.passed):g}/{self.total}"
+
 
 def count_trials(results: Iterable[tuple[KeyT, bool | None]]) -> dict[KeyT, Trials]:
     """Count the trials of each task, in the order in which tasks appear; None does not count."""

@@ -165,7 +165,8 @@ def flips_table(
         [
             flip.group,
             flip.task,
-            *(f"{each.passed}/{each.total}" for each in (flip.first, flip.second)),
+            str(flip.first),
+            str(flip.second),
         ]
         for flip in flips[:most]
     ]
