@@ -284,7 +284,8 @@ def _with_verdict(report: Report, found: Misstatement) -> Report:
     ).value
     verdict = {"passed": passed, "reward": +(passed or False), "note": note}
     checks = {} if found.checks is None else {"reward_info": found.checks}
-    new["eval"] = [] if passed is None else [{**verdict, **checks}]
+    measures = {} if found.measures is None else {"measures": dict(found.measures)}
+    new["eval"] = [] if passed is None else [{**verdict, **checks, **measures}]
     return new
 
 
