@@ -17,7 +17,6 @@ from maseval.app.results.questions import show as show
 from maseval.app.results.recording import runs as runs
 from maseval.app.results.recording import tag as tag
 from maseval.app.results.report import report as report
-from maseval.app.results.variants import Variant as Variant
 from maseval.app.running.new import new as new
 from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle
@@ -28,5 +27,6 @@ from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
 from maseval.core.finding import Finding as Finding
 from maseval.core.finding import Section as Section
+from maseval.stats.measures import Measure as Measure
 from maseval.view.command import export_site as export_site
 from maseval.view.command import view as view
