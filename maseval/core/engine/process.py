@@ -102,6 +102,20 @@ def ended_by_standstill() -> Iterator[None]:
         over.set()
 
 
+# After each switch interval a thread that waits for the interpreter goes to the end of the queue.
+# Within this one each of thousands has a turn: otherwise those that wait longest, as they have yet
+# to begin, are overtaken again and again.
+_INTERVAL_PER_THREAD, _LONGEST_INTERVAL = 0.001, 5.0
+
+
+@contextmanager
+def many_threads(number: int) -> Iterator[None]:
+    """Let so many threads take their turns, and end the process where none has one any more."""
+    interval = min(number * _INTERVAL_PER_THREAD, _LONGEST_INTERVAL)
+    with switch_interval(interval), ended_by_standstill():
+        yield
+
+
 @cache
 def _has_memory_limit() -> bool:
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY

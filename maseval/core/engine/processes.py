@@ -1,25 +1,23 @@
-"""ProcessEngine: all cores of this machine, by processes of our own and nothing to install.
+"""Several processes on this machine, by processes of our own and nothing to install.
 
-A ``ChildProcess`` answers calls of the methods of an object. A process with a single thread forks
-itself: nothing is imported again. One with several may not, as a lock that another thread holds
-would stay locked for ever; it starts a new Python. A child ends by itself when this process does,
-however that happens; a pool of ``concurrent.futures`` would outlive a process that is killed.
+A ``ChildProcess`` sends and receives values. A process with a single thread forks itself: nothing
+is imported again. One with several may not, as a lock that another thread holds would stay locked
+for ever; it starts a new Python. A child ends by itself when this process does, however that
+happens; a pool of ``concurrent.futures`` would outlive a process that is killed.
 """
 
 import gc
-import itertools
 import multiprocessing
 import os
 import pickle
+import queue
 import signal
 import struct
 import sys
 import threading
-import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import connection
 from multiprocessing.connection import Connection
@@ -27,22 +25,27 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, TypeVar
 
-from maseval.core.engine.dispatch import ProcessLostError
 from maseval.core.engine.engines import Job
-from maseval.core.engine.remote_workers import Limits, RemoteWorkers
+from maseval.core.engine.own_modules import own_modules
+from maseval.core.engine.parcel import Equipment
+from maseval.core.engine.remote_workers import (
+    BEGUN,
+    Answer,
+    Limits,
+    Lost,
+    Order,
+    RemoteWorkers,
+)
 from maseval.core.engine.worker import Worker
-from maseval.core.engine.worker_setup import code_facts
 from maseval.core.exceptions import ConfigurationError
 
-# Beside a call that waits: others that must be answered meanwhile.
-_CALLS_AT_ONCE = 8
 _THREADS = Path("/proc/self/task")
 # A new Python imports the program that started it, and must not start others by that.
 _WAY_TO_BEGIN = " before it began; let your program run it under if __name__ == '__main__':"
 
-# Before each answer: a mark, which other bytes do not have, its size, and the call's number.
+# Before each value: a mark, which other bytes do not have, and its size.
 _MARK = b"maseval:"
-_HEAD = struct.Struct("!8sQQ")
+_HEAD = struct.Struct("!8sQ")
 _MOST_AT_ONCE = 1_000_000
 _END_SECONDS = 5.0
 
@@ -56,89 +59,73 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-class Call:
-    def __init__(self, child: "ChildProcess") -> None:
-        self.child = child
-        self.is_over = False
-        self._answer: Any = None
+class Channel:
+    """The way from a child to its parent, and back."""
 
-    @property
-    def is_lost(self) -> bool:
-        return isinstance(self._answer, ProcessLostError)
+    def __init__(self, pipe: Connection) -> None:
+        self._pipe = pipe
 
-    def end(self, answer: Any) -> None:
-        self.is_over, self._answer = True, answer
+    def received(self) -> Iterator[Any]:
+        """Yield what the parent sends, until it ends."""
+        with suppress(EOFError, OSError):
+            while True:
+                yield self._pipe.recv()
 
-    def answer(self, timeout: float | None = None) -> Any:
-        """Wait for the answer; raise ``ProcessLostError`` if there is none, or ``TimeoutError``."""
-        until = None if timeout is None else time.monotonic() + timeout
-        while not self.is_over:
-            left = None if until is None else until - time.monotonic()
-            if left is not None and left < 0:
-                raise TimeoutError
-            wait_for_calls([self], left)
-        if self.is_lost:
-            raise self._answer
-        return self._answer
+    def send(self, value: object) -> None:
+        """Send a value; only one thread may do so."""
+        data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
+        left = memoryview(_HEAD.pack(_MARK, len(data)) + data)
+        # No parent, no reader: whoever receives sees the end of the pipe as well.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            while left:
+                left = left[os.write(self._pipe.fileno(), left) :]
 
 
 class ChildProcess:
-    """A process that makes an object and answers calls of its methods, several at once.
+    """A process that runs ``serve`` with its channel; what is sent is pickled."""
 
-    The object, what is sent and what comes back must be such that they can be pickled.
-    """
-
-    def __init__(self, make: Callable[[], object]) -> None:
+    def __init__(self, serve: Callable[[Channel], None]) -> None:
         forks = may_fork()
-        # Can be read when there is an answer, or when the process has ended.
+        self.lost = ""
+        """Why nothing more comes from it."""
+        # Can be read when there is a value, or when the process has ended.
         self.pipe, theirs = multiprocessing.Pipe()
         start = multiprocessing.get_context("fork" if forks else "spawn").Process  # type: ignore[attr-defined]
-        given = (make, theirs, self.pipe if forks else None)
+        given = (serve, theirs, self.pipe if forks else None)
         self._process: BaseProcess = start(target=_serve, args=given, daemon=True)
         self._process.start()
         theirs.close()
         # The pipe stays open as long as a process that an agent forked there lives.
         self.end = os.pidfd_open(self._process.pid or 0) if hasattr(os, "pidfd_open") else None
-        self._numbers = itertools.count()
-        self._calls: dict[int, Call] = {}
         self._received = bytearray()
-        self._lost: ProcessLostError | None = None
         self._has_begun = forks
 
-    def call(self, method: str, *args: object) -> Call:
-        call = Call(self)
-        if self._lost is not None:
-            call.end(self._lost)
-            return call
-        number = next(self._numbers)
-        self._calls[number] = call
-        try:
-            self.pipe.send((number, method, args))
-        except OSError:
-            self.receive()
-        return call
+    def send(self, value: object) -> None:
+        with suppress(OSError):  # it has ended, as whoever receives will see
+            self.pipe.send(value)
 
-    def receive(self) -> None:
-        if self._lost is not None:
-            return
+    def receive(self) -> list[Any]:
+        """Return what it has sent; nothing comes any more where ``lost`` says why."""
+        values: list[Any] = []
         try:
-            while self.pipe.poll():
+            while not self.lost and self.pipe.poll():
                 if not (part := os.read(self.pipe.fileno(), _MOST_AT_ONCE)):
                     raise EOFError
                 self._received += part
-                self._take_answers()
-            if self._process.exitcode is not None and not self.pipe.poll():
+                values += self._taken()
+            if not self.lost and self._process.exitcode is not None and not self.pipe.poll():
                 raise EOFError
         except (EOFError, OSError):
             self._process.join(_END_SECONDS)
-            if self._process.is_alive():  # foreign code in it closed its pipe
-                self._process.kill()
-                self._process.join()
-            code = self._process.exitcode
-            way = _WAY_TO_BEGIN if code == 1 and not self._has_begun else ""
-            self._end(ProcessLostError(_end_in_words(code) + way))
+            if self._process.is_alive():
+                self.kill("foreign code in it closed the pipe to the process that began it")
+            else:
+                code = self._process.exitcode
+                way = _WAY_TO_BEGIN if code == 1 and not self._has_begun else ""
+                self.kill(_end_in_words(code) + way)
+        return values
 
-    def _take_answers(self) -> None:
+    def _taken(self) -> Iterator[Any]:
         # ``Connection.recv`` would wait for the rest of what foreign bytes announce.
         try:
             while self._received:
@@ -146,46 +133,36 @@ class ChildProcess:
                     raise ValueError
                 if len(self._received) < _HEAD.size:
                     return
-                _, size, number = _HEAD.unpack_from(self._received)
-                end = _HEAD.size + size
+                end = _HEAD.size + _HEAD.unpack_from(self._received)[1]
                 if len(self._received) < end:
                     return
-                answer = pickle.loads(self._received[_HEAD.size : end])
+                value = pickle.loads(self._received[_HEAD.size : end])
                 del self._received[:end]
                 self._has_begun = True
-                self._calls.pop(number).end(answer)
+                yield value
         except Exception:  # whatever the bytes amount to
-            self._process.kill()
-            self._end(ProcessLostError("it was ended, as foreign code in it wrote to its pipe"))
+            self.kill("it was ended, as foreign code in it wrote to its pipe")
 
-    def kill(self) -> None:
+    def kill(self, why: str = "it was ended") -> None:
         """End the process at once; ``join`` waits until it is gone."""
         self._process.kill()
-        self._end(ProcessLostError("it was ended"))
+        if not self.lost:
+            self.lost = why
+            self.pipe.close()
+            if self.end is not None:
+                os.close(self.end)
 
     def join(self) -> None:
         self._process.join()
 
-    def _end(self, lost: ProcessLostError) -> None:
-        if self._lost is None:
-            self._lost = lost
-            self.pipe.close()
-            if self.end is not None:
-                os.close(self.end)
-        for call in self._calls.values():
-            call.end(self._lost)
-        self._calls.clear()
 
-
-def wait_for_calls(calls: Iterable[Call], timeout: float | None) -> list[Call]:
-    """Wait until one call is over, or ``timeout`` seconds; return all that are."""
-    every = list(calls)
-    if not any(call.is_over for call in every):
-        children: dict[Any, ChildProcess] = {call.child.pipe: call.child for call in every}
-        children |= {call.child.end: call.child for call in every if call.child.end is not None}
-        for ready in connection.wait(list(children), timeout):
-            children[ready].receive()
-    return [call for call in every if call.is_over]
+def wait_for(children: Iterable[ChildProcess], timeout: float | None) -> None:
+    """Wait until one of them has sent something or ended, or for ``timeout`` seconds."""
+    given = list(children)
+    ends: list[Any] = [one.pipe for one in given]
+    ends += [one.end for one in given if one.end is not None]
+    if not any(one.lost for one in given):
+        connection.wait(ends, timeout)
 
 
 def end_all(children: Sequence[ChildProcess]) -> None:
@@ -202,38 +179,25 @@ def may_fork() -> bool:
     return sys.platform == "linux" and _THREADS.is_dir() and len(os.listdir(_THREADS)) == 1
 
 
-def _serve(make: Callable[[], object], pipe: Connection, others: Connection | None) -> None:
-    """Answer calls until the other end of the pipe is closed, as it is when its process ends."""
+def _serve(serve: Callable[[Channel], None], pipe: Connection, others: Connection | None) -> None:
+    """Serve until the other end of the pipe is closed, as it is when its process ends."""
     if others is not None:  # the fork has it as well, and would keep it open
         others.close()
         gc.freeze()  # what was there before is no garbage of this process
     _leave_signals_to_parent()
-    target, turn = make(), threading.Lock()
-
-    def answer(number: int, method: str, args: tuple[object, ...]) -> None:
-        try:
-            found = getattr(target, method)(*args)
-            # No parent, no reader: the loop below sees the end of the pipe as well.
-            data = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
-            with turn, suppress(BrokenPipeError, ConnectionResetError):
-                _write(pipe, _HEAD.pack(_MARK, len(data), number) + data)
-        except BaseException:  # methods do not raise: whoever waits must not wait for ever
-            try:
-                sys.excepthook(*sys.exc_info())
-            finally:  # which needs memory
-                os._exit(1)
-
-    threads = ThreadPoolExecutor(_CALLS_AT_ONCE)
-    with suppress(EOFError, OSError):
-        while True:
-            threads.submit(answer, *pipe.recv())
+    _or_end(serve, Channel(pipe))
     os._exit(0)  # nobody waits for what is still being done
 
 
-def _write(pipe: Connection, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(pipe.fileno(), left) :]
+def _or_end(work: Callable[..., None], *args: object) -> None:
+    """Do it; an exception ends the process, as whoever waits must not wait for ever."""
+    try:
+        work(*args)
+    except BaseException:
+        try:
+            sys.excepthook(*sys.exc_info())
+        finally:  # which needs memory
+            os._exit(1)
 
 
 def _leave_signals_to_parent() -> None:
@@ -252,6 +216,10 @@ def _end_in_words(code: int | None) -> str:
     return f"it ended with exit code {code}"
 
 
+def _start_thread(target: Callable[[], None]) -> None:
+    threading.Thread(target=_or_end, args=(target,), daemon=True, name="maseval-worker").start()
+
+
 # A repetition whose process died so often is to blame.
 _MOST_DEATHS = 3
 _START_SECONDS = 600.0
@@ -259,18 +227,47 @@ _START_SECONDS = 600.0
 _FOR_EACH = 2
 
 
-class _Applier:
-    """Applies a function to batches, one at a time, in a process of its own."""
+def _apply(function: Callable[[Any], object], channel: Channel) -> None:
+    """Send the result of each batch; None if there was an exception, for the parent to decide."""
+    batches: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def work() -> None:
+        while True:
+            batch, result = batches.get(), None
+            with suppress(Exception):
+                result = function(batch)
+            channel.send(result)
+
+    # So that this one sees the end of the parent whatever the function does.
+    _start_thread(work)
+    for batch in channel.received():
+        batches.put(batch)
+
+
+class _Applier(ChildProcess):
+    """Applies a function to batches, one at a time."""
 
     def __init__(self, function: Callable[[Any], object]) -> None:
-        self._function = function
-        self._turn = threading.Lock()
+        super().__init__(partial(_apply, function))
+        self._results = deque[Any]()
+        self._sent = 0
 
-    def apply(self, batch: Any) -> object:
-        """Return the result; None if there was an exception, for the caller to decide."""
-        with self._turn, suppress(Exception):
-            return self._function(batch)
-        return None
+    def give(self, batch: object) -> None:
+        self.send(batch)
+        self._sent += 1
+
+    def busy(self) -> int:
+        """Return how many batches it has yet to work on."""
+        self._results += self.receive()
+        return self._sent - len(self._results)
+
+    def result(self) -> Any:
+        """Wait for the next result; None if there was an exception, or the process has ended."""
+        while not self._results and not self.lost:
+            wait_for([self], None)
+            self._results += self.receive()
+        self._sent -= 1
+        return self._results.popleft() if self._results else None
 
 
 def map_in_forks(
@@ -281,25 +278,22 @@ def map_in_forks(
     None stands for what raised an exception, or ended its process: the caller does it here. Only
     where ``may_fork`` is True, as neither the function nor what it holds is sent.
     """
-    children: list[ChildProcess] = []
-    under_way: deque[tuple[BatchT, Call]] = deque()
+    children: list[_Applier] = []
+    under_way: deque[tuple[BatchT, _Applier]] = deque()
 
     def finish_first() -> tuple[BatchT, ResultT | None]:
-        batch, call = under_way.popleft()
-        try:
-            return batch, call.answer()
-        except ProcessLostError:
-            with suppress(ValueError):  # another of its batches came first
-                children.remove(call.child)
-            return batch, None
+        batch, child = under_way.popleft()
+        return batch, child.result()
 
     try:
         for batch in batches:
-            busy = Counter(call.child for _, call in under_way if not call.is_over)
-            if len(children) < processes and all(map(busy.get, children)):
-                children.append(ChildProcess(partial(_Applier, function)))
-            child = min(children, key=lambda each: busy[each])
-            under_way.append((batch, child.call("apply", batch)))
+            alive = [child for child in children if not child.lost]
+            if len(alive) < processes and all(child.busy() for child in alive):
+                children.append(_Applier(function))
+                alive.append(children[-1])
+            child = min(alive, key=_Applier.busy)
+            child.give(batch)
+            under_way.append((batch, child))
             if len(under_way) >= _FOR_EACH * processes:
                 yield finish_first()
         while under_way:
@@ -308,41 +302,103 @@ def map_in_forks(
         end_all(children)
 
 
-class LocalCarrier(AbstractContextManager["LocalCarrier"]):
-    """Starts worker processes on this machine for one run; see ``Carrier``.
+def _work(channel: Channel) -> None:
+    """Be a worker, until the parent ends."""
+    worker, started = Worker(), 0
+    # Unlike a SimpleQueue it wakes a thread for each order at once. There each wakes up when the
+    # last has its turn, and is then behind all others that want theirs.
+    orders: queue.Queue[Order] = queue.Queue()
+    done: queue.SimpleQueue[Order] = queue.SimpleQueue()
 
-    Those that are ``forked`` already come first; all end with the run.
+    def run() -> None:
+        while True:
+            number, order = orders.get()
+            done.put((number, worker.run(order)))
+
+    def send() -> None:
+        # What was finished since its last turn goes in one write: each costs another turn.
+        while True:
+            some = [done.get()]
+            with suppress(queue.Empty):
+                while True:
+                    some.append(done.get_nowait())
+            channel.send(some)
+
+    _start_thread(send)
+    for what, *given in channel.received():
+        if what == "begin":
+            begun = worker.begin(*given)
+            # To start one later would take two turns, which come late when hundreds want theirs.
+            while started < given[1]:
+                _start_thread(run)
+                started += 1
+            done.put((BEGUN, begun))
+        elif what == "run":
+            for order in given[0]:
+                orders.put(order)
+        else:
+            worker.stop()
+
+
+class WorkerProcess(ChildProcess):
+    """A worker process of this machine; see ``Handle``."""
+
+    needs_equipment = True
+
+    def __init__(self) -> None:
+        super().__init__(_work)
+
+    def begin(self, equipment: bytes, room: int) -> None:
+        self.send(("begin", equipment, room))
+
+    def run(self, orders: Sequence[Order]) -> None:
+        self.send(("run", orders))
+
+    def stop(self) -> None:
+        self.send(("stop",))
+
+
+class LocalFleet:
+    """The worker processes of one run on this machine; see ``Fleet``.
+
+    Those that are ``kept`` come first, and those that have nothing to do are kept for the next run.
     """
 
-    def __init__(self, forked: list[ChildProcess]) -> None:
+    def __init__(self, kept: list[WorkerProcess]) -> None:
         self.cores = usable_cores()
-        self._started: list[ChildProcess] = []
-        self._forked = forked
+        self._kept = kept
+        self._running: list[WorkerProcess] = []
 
-    def __exit__(self, *error: object) -> None:
-        end_all(self._started)
+    def equip(self, equipment: Equipment) -> Equipment:
+        return equipment._replace(folders=tuple(sys.path), modules=own_modules())
 
-    def start(self) -> ChildProcess:
-        self._started.append(self._forked.pop() if self._forked else ChildProcess(Worker))
-        return self._started[-1]
+    def start(self, room: int) -> WorkerProcess:
+        self._running.append(self._kept.pop() if self._kept else WorkerProcess())
+        return self._running[-1]
 
-    def share(self, value: object) -> object:
-        return value
+    def start_alone(self, equipment: bytes) -> WorkerProcess:
+        self._running.append(WorkerProcess())
+        return self._running[-1]
 
-    def call(self, process: ChildProcess, method: str, *args: object) -> Call:
-        return process.call(method, *args)
+    def wait(self, timeout: float) -> None:
+        wait_for(self._running, timeout)
 
-    def wait(self, calls: Sequence[Call], timeout: float) -> Sequence[Call]:
-        return wait_for_calls(calls, timeout)
+    def take(self) -> list[Answer | Lost]:
+        found: list[Answer | Lost] = []
+        for child in [*self._running]:
+            found += [Answer(child, *order) for some in child.receive() for order in some]
+            if child.lost:
+                found.append(Lost(child, child.lost))
+                self._running.remove(child)
+                child.join()
+        return found
 
-    def reply(self, call: Call, timeout: float | None = None) -> Any:
-        return call.answer(timeout)
+    def keep(self, handles: Sequence[WorkerProcess]) -> None:
+        self._kept += handles
+        self._running = [one for one in self._running if one not in handles]
 
-    def kill(self, process: ChildProcess) -> None:
-        process.kill()
-
-    def is_down(self, node_id: str) -> bool:
-        return False
+    def end(self) -> None:
+        end_all(self._running)
 
 
 class ProcessEngine:
@@ -356,28 +412,38 @@ class ProcessEngine:
     def __init__(self, processes: int | None = None, *, force: bool = False) -> None:
         if processes is not None and processes < 1:
             raise ConfigurationError(f"processes is {processes}; give at least 1")
-        wanted = processes or usable_cores()
-        self.processes = wanted if force else min(wanted, usable_cores())
-        self._force = force
-        self._forked: list[ChildProcess] = []
+        self._limits = Limits(processes, _MOST_DEATHS, _START_SECONDS, force)
+        self._kept: list[WorkerProcess] = []
+        self._is_shared = False
 
     @contextmanager
-    def forked_for(self, sizes: Iterable[int]) -> Iterator[None]:
-        """Fork the processes of runs now; see ``Engine``."""
+    def shared(self, size: int) -> Iterator[None]:
+        """Fork the processes of several runs now; see ``Engine``."""
+        self._is_shared = True
         if may_fork():
-            code_facts()  # which all of them would find by themselves
-            processes = sum(min(self.processes, size) for size in sizes)
-            self._forked += [ChildProcess(Worker) for _ in range(processes)]
+            number = min(self._limits.count(usable_cores()), size)
+            self._kept += [WorkerProcess() for _ in range(number)]
         try:
             yield
         finally:
-            end_all(self._forked)
-            self._forked.clear()
+            self._is_shared = False
+            end_all(self._kept)
+            self._kept.clear()
+
+    @contextmanager
+    def _fleet(self) -> Iterator[LocalFleet]:
+        fleet = LocalFleet(self._kept)
+        try:
+            yield fleet
+        finally:
+            fleet.end()
+            if not self._is_shared:
+                end_all(self._kept)
+                self._kept.clear()
 
     def workers(self, job: Job) -> RemoteWorkers:
-        limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS, force=self._force)
-        return RemoteWorkers(job, limits, partial(LocalCarrier, self._forked))
+        return RemoteWorkers(job, self._limits, self._fleet)
 
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.
-        return {**vars(self), "_forked": []}
+        return {**vars(self), "_kept": [], "_is_shared": False}

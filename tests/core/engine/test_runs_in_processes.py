@@ -69,12 +69,12 @@ def test_there_are_no_more_workers_than_simulations_and_unless_forced_cores(
 ):
     started = []
 
-    class Counted(processes.ChildProcess):
-        def __init__(self, make):
-            started.append(make)
-            super().__init__(make)
+    class Counted(processes.WorkerProcess):
+        def __init__(self):
+            started.append(self)
+            super().__init__()
 
-    monkeypatch.setattr(processes, "ChildProcess", Counted)
+    monkeypatch.setattr(processes, "WorkerProcess", Counted)
     monkeypatch.setattr(processes, "usable_cores", lambda: 3)
     run = tau2.run(domain="library", agent="gold", processes=5, output=tmp_path / "run", **more)
 
