@@ -179,11 +179,16 @@ class Equipment(NamedTuple):
     run: bytes
     """The packed settings of the run and of the process, read when their modules can be found."""
     domains: Collection[str]
+    room: int
+    """The number of repetitions that it is given at once."""
     folders: Sequence[str] = ()
     """Where modules are, for a process of this machine that began by itself."""
     modules: Mapping[str, str] = {}
     """The files of modules that are found in none of the folders."""
     environment: Mapping[str, str] = {}
+    """The variables that another machine needs."""
+    checksums: Mapping[str, str] = {}
+    """The data that another machine must have."""
 
 
 def pack_run(setting: RunSetting) -> bytes:

@@ -1,310 +1,46 @@
-"""Several processes on this machine, by processes of our own and nothing to install.
+"""ProcessEngine: several processes on this machine, and nothing to install."""
 
-A ``ChildProcess`` sends and receives values. A process with a single thread forks itself: nothing
-is imported again. One with several may not, as a lock that another thread holds would stay locked
-for ever; it starts a new Python. A child ends by itself when this process does, however that
-happens; a pool of ``concurrent.futures`` would outlive a process that is killed.
-"""
-
-import gc
-import multiprocessing
-import os
-import pickle
+import math
+import platform
 import queue
-import signal
-import struct
 import sys
-import threading
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
-from multiprocessing import connection
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from pathlib import Path
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from itertools import count
 
-from maseval.core.engine.engines import Job
-from maseval.core.engine.own_modules import own_modules
-from maseval.core.engine.parcel import Equipment
-from maseval.core.engine.remote_workers import (
-    BEGUN,
-    Answer,
-    Limits,
-    Lost,
-    Order,
-    RemoteWorkers,
+from maseval.core.engine.children import (
+    Channel,
+    ChildProcess,
+    end_all,
+    may_fork,
+    start_thread,
+    usable_cores,
+    wait_for,
 )
-from maseval.core.engine.worker import Worker
+from maseval.core.engine.engines import Job, WorkersUnavailableError
+from maseval.core.engine.own_modules import own_modules
+from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run, unpack
+from maseval.core.engine.remote_workers import RemoteWorkers, shortest_wait
+from maseval.core.engine.repetition import Repetition
+from maseval.core.engine.worker import Begun, Place, Worker
 from maseval.core.exceptions import ConfigurationError
-
-_THREADS = Path("/proc/self/task")
-# A new Python imports the program that started it, and must not start others by that.
-_WAY_TO_BEGIN = " before it began; let your program run it under if __name__ == '__main__':"
-
-# Before each value: a mark, which other bytes do not have, and its size.
-_MARK = b"maseval:"
-_HEAD = struct.Struct("!8sQ")
-_MOST_AT_ONCE = 1_000_000
-_END_SECONDS = 5.0
-
-BatchT = TypeVar("BatchT")
-ResultT = TypeVar("ResultT")
-
-
-def usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-class Channel:
-    """The way from a child to its parent, and back."""
-
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe = pipe
-
-    def received(self) -> Iterator[Any]:
-        """Yield what the parent sends, until it ends."""
-        with suppress(EOFError, OSError):
-            while True:
-                yield self._pipe.recv()
-
-    def send(self, value: object) -> None:
-        """Send a value; only one thread may do so."""
-        data = pickle.dumps(value, pickle.HIGHEST_PROTOCOL)
-        left = memoryview(_HEAD.pack(_MARK, len(data)) + data)
-        # No parent, no reader: whoever receives sees the end of the pipe as well.
-        with suppress(BrokenPipeError, ConnectionResetError):
-            while left:
-                left = left[os.write(self._pipe.fileno(), left) :]
-
-
-class ChildProcess:
-    """A process that runs ``serve`` with its channel; what is sent is pickled."""
-
-    def __init__(self, serve: Callable[[Channel], None]) -> None:
-        forks = may_fork()
-        self.lost = ""
-        """Why nothing more comes from it."""
-        # Can be read when there is a value, or when the process has ended.
-        self.pipe, theirs = multiprocessing.Pipe()
-        start = multiprocessing.get_context("fork" if forks else "spawn").Process  # type: ignore[attr-defined]
-        given = (serve, theirs, self.pipe if forks else None)
-        self._process: BaseProcess = start(target=_serve, args=given, daemon=True)
-        self._process.start()
-        theirs.close()
-        # The pipe stays open as long as a process that an agent forked there lives.
-        self.end = os.pidfd_open(self._process.pid or 0) if hasattr(os, "pidfd_open") else None
-        self._received = bytearray()
-        self._has_begun = forks
-
-    def send(self, value: object) -> None:
-        with suppress(OSError):  # it has ended, as whoever receives will see
-            self.pipe.send(value)
-
-    def receive(self) -> list[Any]:
-        """Return what it has sent; nothing comes any more where ``lost`` says why."""
-        values: list[Any] = []
-        try:
-            while not self.lost and self.pipe.poll():
-                if not (part := os.read(self.pipe.fileno(), _MOST_AT_ONCE)):
-                    raise EOFError
-                self._received += part
-                values += self._taken()
-            if not self.lost and self._process.exitcode is not None and not self.pipe.poll():
-                raise EOFError
-        except (EOFError, OSError):
-            self._process.join(_END_SECONDS)
-            if self._process.is_alive():
-                self.kill("foreign code in it closed the pipe to the process that began it")
-            else:
-                code = self._process.exitcode
-                way = _WAY_TO_BEGIN if code == 1 and not self._has_begun else ""
-                self.kill(_end_in_words(code) + way)
-        return values
-
-    def _taken(self) -> Iterator[Any]:
-        # ``Connection.recv`` would wait for the rest of what foreign bytes announce.
-        try:
-            while self._received:
-                if not _MARK.startswith(self._received[: len(_MARK)]):
-                    raise ValueError
-                if len(self._received) < _HEAD.size:
-                    return
-                end = _HEAD.size + _HEAD.unpack_from(self._received)[1]
-                if len(self._received) < end:
-                    return
-                value = pickle.loads(self._received[_HEAD.size : end])
-                del self._received[:end]
-                self._has_begun = True
-                yield value
-        except Exception:  # whatever the bytes amount to
-            self.kill("it was ended, as foreign code in it wrote to its pipe")
-
-    def kill(self, why: str = "it was ended") -> None:
-        """End the process at once; ``join`` waits until it is gone."""
-        self._process.kill()
-        if not self.lost:
-            self.lost = why
-            self.pipe.close()
-            if self.end is not None:
-                os.close(self.end)
-
-    def join(self) -> None:
-        self._process.join()
-
-
-def wait_for(children: Iterable[ChildProcess], timeout: float | None) -> None:
-    """Wait until one of them has sent something or ended, or for ``timeout`` seconds."""
-    given = list(children)
-    ends: list[Any] = [one.pipe for one in given]
-    ends += [one.end for one in given if one.end is not None]
-    if not any(one.lost for one in given):
-        connection.wait(ends, timeout)
-
-
-def end_all(children: Sequence[ChildProcess]) -> None:
-    """End processes at once, and wait until they are gone; large ones take their time."""
-    for child in children:
-        child.kill()
-    for child in children:
-        child.join()
-
-
-def may_fork() -> bool:
-    """Return True if children of this process begin with all that it has in memory."""
-    # Also threads that Python does not know of count here; other systems do not tell.
-    return sys.platform == "linux" and _THREADS.is_dir() and len(os.listdir(_THREADS)) == 1
-
-
-def _serve(serve: Callable[[Channel], None], pipe: Connection, others: Connection | None) -> None:
-    """Serve until the other end of the pipe is closed, as it is when its process ends."""
-    if others is not None:  # the fork has it as well, and would keep it open
-        others.close()
-        gc.freeze()  # what was there before is no garbage of this process
-    _leave_signals_to_parent()
-    _or_end(serve, Channel(pipe))
-    os._exit(0)  # nobody waits for what is still being done
-
-
-def _or_end(work: Callable[..., None], *args: object) -> None:
-    """Do it; an exception ends the process, as whoever waits must not wait for ever."""
-    try:
-        work(*args)
-    except BaseException:
-        try:
-            sys.excepthook(*sys.exc_info())
-        finally:  # which needs memory
-            os._exit(1)
-
-
-def _leave_signals_to_parent() -> None:
-    # Ctrl-C and a closed terminal reach all processes; the parent decides what becomes of this one.
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGINT, signal.SIGHUP):
-        # Not SIG_IGN, which programs that are started from here would keep.
-        signal.signal(number, lambda number, frame: None)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _end_in_words(code: int | None) -> str:
-    if code is not None and code < 0:
-        with suppress(ValueError):
-            return f"it was ended by {signal.Signals(-code).name}"
-    return f"it ended with exit code {code}"
-
-
-def _start_thread(target: Callable[[], None]) -> None:
-    threading.Thread(target=_or_end, args=(target,), daemon=True, name="maseval-worker").start()
-
+from maseval.core.words import count_of
 
 # A repetition whose process died so often is to blame.
 _MOST_DEATHS = 3
-_START_SECONDS = 600.0
-# One is worked on, and the next one is there when it is finished.
-_FOR_EACH = 2
+# A process that dies before it can do anything says that the next one will as well.
+_MOST_FAILED_STARTS = 5
 
-
-def _apply(function: Callable[[Any], object], channel: Channel) -> None:
-    """Send the result of each batch; None if there was an exception, for the parent to decide."""
-    batches: queue.SimpleQueue[Any] = queue.SimpleQueue()
-
-    def work() -> None:
-        while True:
-            batch, result = batches.get(), None
-            with suppress(Exception):
-                result = function(batch)
-            channel.send(result)
-
-    # So that this one sees the end of the parent whatever the function does.
-    _start_thread(work)
-    for batch in channel.received():
-        batches.put(batch)
-
-
-class _Applier(ChildProcess):
-    """Applies a function to batches, one at a time."""
-
-    def __init__(self, function: Callable[[Any], object]) -> None:
-        super().__init__(partial(_apply, function))
-        self._results = deque[Any]()
-        self._sent = 0
-
-    def give(self, batch: object) -> None:
-        self.send(batch)
-        self._sent += 1
-
-    def busy(self) -> int:
-        """Return how many batches it has yet to work on."""
-        self._results += self.receive()
-        return self._sent - len(self._results)
-
-    def result(self) -> Any:
-        """Wait for the next result; None if there was an exception, or the process has ended."""
-        while not self._results and not self.lost:
-            wait_for([self], None)
-            self._results += self.receive()
-        self._sent -= 1
-        return self._results.popleft() if self._results else None
-
-
-def map_in_forks(
-    function: Callable[[BatchT], ResultT], batches: Iterable[BatchT], processes: int
-) -> Generator[tuple[BatchT, ResultT | None], None, None]:
-    """Yield each batch with its result, in order; only a few are in memory at once.
-
-    None stands for what raised an exception, or ended its process: the caller does it here. Only
-    where ``may_fork`` is True, as neither the function nor what it holds is sent.
-    """
-    children: list[_Applier] = []
-    under_way: deque[tuple[BatchT, _Applier]] = deque()
-
-    def finish_first() -> tuple[BatchT, ResultT | None]:
-        batch, child = under_way.popleft()
-        return batch, child.result()
-
-    try:
-        for batch in batches:
-            alive = [child for child in children if not child.lost]
-            if len(alive) < processes and all(child.busy() for child in alive):
-                children.append(_Applier(function))
-                alive.append(children[-1])
-            child = min(alive, key=_Applier.busy)
-            child.give(batch)
-            under_way.append((batch, child))
-            if len(under_way) >= _FOR_EACH * processes:
-                yield finish_first()
-        while under_way:
-            yield finish_first()
-    finally:
-        end_all(children)
+Order = tuple[int, bytes]
+"""A number of our own, and what ``pack_order`` makes of a repetition."""
+_BEGUN = 0
 
 
 def _work(channel: Channel) -> None:
     """Be a worker, until the parent ends."""
-    worker, started = Worker(), 0
+    worker, threads = Worker(), 0
     # Unlike a SimpleQueue it wakes a thread for each order at once. There each wakes up when the
     # last has its turn, and is then behind all others that want theirs.
     orders: queue.Queue[Order] = queue.Queue()
@@ -324,81 +60,160 @@ def _work(channel: Channel) -> None:
                     some.append(done.get_nowait())
             channel.send(some)
 
-    _start_thread(send)
-    for what, *given in channel.received():
+    start_thread(send)
+    for what, given in channel.received():
         if what == "begin":
-            begun = worker.begin(*given)
+            begun = worker.begin(given)
             # To start one later would take two turns, which come late when hundreds want theirs.
-            while started < given[1]:
-                _start_thread(run)
-                started += 1
-            done.put((BEGUN, begun))
+            while threads < worker.room:
+                start_thread(run)
+                threads += 1
+            done.put((_BEGUN, begun))
         elif what == "run":
-            for order in given[0]:
+            for order in given:
                 orders.put(order)
         else:
             worker.stop()
 
 
 class WorkerProcess(ChildProcess):
-    """A worker process of this machine; see ``Handle``."""
-
-    needs_equipment = True
+    """A worker process of this machine, and what it is working on."""
 
     def __init__(self) -> None:
         super().__init__(_work)
+        self.place = Place(self.number, platform.node())
+        self.is_ready = self.is_alone = False
+        self.work: dict[int, Assignment] = {}
 
-    def begin(self, equipment: bytes, room: int) -> None:
-        self.send(("begin", equipment, room))
+    def begin(self, equipment: bytes, *, alone: bool) -> None:
+        self.is_ready, self.is_alone = False, alone
+        self.send(("begin", equipment))
 
-    def run(self, orders: Sequence[Order]) -> None:
-        self.send(("run", orders))
+
+@dataclass(eq=False)
+class Assignment:
+    """One repetition that has been submitted, and the number of processes that died around it."""
+
+    repetition: Repetition
+    number: int = field(default_factory=count(_BEGUN + 1).__next__)
+    deaths: int = 0
+
+
+class ProcessWorkers(RemoteWorkers):
+    """The worker processes of one run; those that the engine keeps come first."""
+
+    def __init__(self, engine: "ProcessEngine", job: Job) -> None:
+        super().__init__(job)
+        self._engine = engine
+        self._waiting, self._suspects = deque[Assignment](), deque[Assignment]()
+        self._processes: list[WorkerProcess] = []
+        self._failed_starts = 0
+        most = min(engine.processes, self.size, job.repetitions)
+        self._count = max(1, most)
+        self._room = math.ceil(min(self.size, job.repetitions) / self._count)
+        self._run: bytes
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            idle = [one for one in self._processes if one.is_ready and not one.work]
+            end_all([one for one in self._processes if one not in idle])
+            self._engine.keep(idle)
+
+    def submit(self, repetition: Repetition) -> None:
+        if not self._processes:  # a run that is complete needs none
+            self._run = pack_run(self.job.setting)
+            for _ in range(self._count):
+                self._start()
+        # It is sent with others, when there is nothing else to do.
+        self._waiting.append(Assignment(repetition))
+
+    def _start(self, *, alone: bool = False) -> WorkerProcess:
+        process = self._engine.kept.pop() if self._engine.kept else WorkerProcess()
+        self._processes.append(process)
+        room = 1 if alone else self._room
+        folders = tuple(sys.path)
+        equipment = Equipment(self._run, self.job.domains, room, folders, own_modules())
+        process.begin(pack(equipment), alone=alone)
+        return process
+
+    def wait(self, timeout: float | None) -> None:
+        self._hand_out()
+        if not self.finished:
+            wait_for(self._processes, shortest_wait(timeout))
+
+    def _hand_out(self) -> None:
+        """Send what waits: all for one process together, so that each begins before any goes on."""
+        sent = defaultdict[WorkerProcess, list[Order]](list)
+
+        def give(process: WorkerProcess, assignment: Assignment) -> None:
+            process.work[assignment.number] = assignment
+            sent[process].append((assignment.number, pack_order(assignment.repetition)))
+
+        alone = [one for one in self._processes if one.is_alone]
+        for _ in range(min(len(self._suspects), self._count - len(alone))):
+            alone.append(self._start(alone=True))
+        for process in alone:
+            if self._suspects and process.is_ready and not process.work:
+                give(process, self._suspects.popleft())
+        ready = [one for one in self._processes if one.is_ready and not one.is_alone]
+        while self._waiting and ready:
+            process = min(ready, key=lambda one: len(one.work))
+            if len(process.work) >= self._room:
+                break
+            give(process, self._waiting.popleft())
+        for process, orders in sent.items():
+            process.send(("run", orders))
 
     def stop(self) -> None:
-        self.send(("stop",))
+        for process in self._processes:
+            process.send(("stop", None))
 
+    def attend(self) -> None:
+        for process in [*self._processes]:
+            for some in process.receive():
+                for number, data in some:
+                    if number == _BEGUN:
+                        self._welcome(process, unpack(data))
+                    else:
+                        self.receive(process.work.pop(number).repetition, data)
+            if process.lost:
+                self._replace(process)
 
-class LocalFleet:
-    """The worker processes of one run on this machine; see ``Fleet``.
+    def _welcome(self, process: WorkerProcess, begun: Begun) -> None:
+        if begun.problem:
+            self._fail(f"{process.place} cannot begin: {begun.problem}")
+        process.is_ready, self._failed_starts = True, 0
+        self.note_started(process.place)
 
-    Those that are ``kept`` come first, and those that have nothing to do are kept for the next run.
-    """
+    def _replace(self, process: WorkerProcess) -> None:
+        self._processes.remove(process)
+        process.join()
+        place, why = process.place, process.lost
+        if process.is_ready:
+            lost_with_it = count_of(len(process.work), "simulation")
+            self.note("died", place.node, f"{place} died with {lost_with_it} in it: {why}")
+        else:
+            self._failed_starts += 1
+        if self._failed_starts >= _MOST_FAILED_STARTS:
+            self._fail(
+                f"worker processes die as soon as they start, {self._failed_starts} in a row: {why}"
+            )
+        for assignment in process.work.values():
+            assignment.deaths += 1
+            if assignment.deaths < _MOST_DEATHS:
+                self._suspects.append(assignment)
+            else:
+                self.abandon(assignment.repetition, assignment.deaths, place.node, why)
+        if not process.is_alone:
+            self._start()
 
-    def __init__(self, kept: list[WorkerProcess]) -> None:
-        self.cores = usable_cores()
-        self._kept = kept
-        self._running: list[WorkerProcess] = []
-
-    def equip(self, equipment: Equipment) -> Equipment:
-        return equipment._replace(folders=tuple(sys.path), modules=own_modules())
-
-    def start(self, room: int) -> WorkerProcess:
-        self._running.append(self._kept.pop() if self._kept else WorkerProcess())
-        return self._running[-1]
-
-    def start_alone(self, equipment: bytes) -> WorkerProcess:
-        self._running.append(WorkerProcess())
-        return self._running[-1]
-
-    def wait(self, timeout: float) -> None:
-        wait_for(self._running, timeout)
-
-    def take(self) -> list[Answer | Lost]:
-        found: list[Answer | Lost] = []
-        for child in [*self._running]:
-            found += [Answer(child, *order) for some in child.receive() for order in some]
-            if child.lost:
-                found.append(Lost(child, child.lost))
-                self._running.remove(child)
-                child.join()
-        return found
-
-    def keep(self, handles: Sequence[WorkerProcess]) -> None:
-        self._kept += handles
-        self._running = [one for one in self._running if one not in handles]
-
-    def end(self) -> None:
-        end_all(self._running)
+    def _fail(self, why: str) -> None:
+        end_all(self._processes)
+        self._processes.clear()
+        raise WorkersUnavailableError(why)
 
 
 class ProcessEngine:
@@ -412,8 +227,9 @@ class ProcessEngine:
     def __init__(self, processes: int | None = None, *, force: bool = False) -> None:
         if processes is not None and processes < 1:
             raise ConfigurationError(f"processes is {processes}; give at least 1")
-        self._limits = Limits(processes, _MOST_DEATHS, _START_SECONDS, force)
-        self._kept: list[WorkerProcess] = []
+        wanted = processes or usable_cores()
+        self.processes = wanted if force else min(wanted, usable_cores())
+        self.kept: list[WorkerProcess] = []
         self._is_shared = False
 
     @contextmanager
@@ -421,29 +237,23 @@ class ProcessEngine:
         """Fork the processes of several runs now; see ``Engine``."""
         self._is_shared = True
         if may_fork():
-            number = min(self._limits.count(usable_cores()), size)
-            self._kept += [WorkerProcess() for _ in range(number)]
+            self.kept += [WorkerProcess() for _ in range(min(self.processes, size))]
         try:
             yield
         finally:
             self._is_shared = False
-            end_all(self._kept)
-            self._kept.clear()
+            self.keep(())
 
-    @contextmanager
-    def _fleet(self) -> Iterator[LocalFleet]:
-        fleet = LocalFleet(self._kept)
-        try:
-            yield fleet
-        finally:
-            fleet.end()
-            if not self._is_shared:
-                end_all(self._kept)
-                self._kept.clear()
+    def keep(self, processes: Sequence[WorkerProcess]) -> None:
+        """Take back the processes of a run that have nothing to do."""
+        self.kept += processes
+        if not self._is_shared:
+            end_all(self.kept)
+            self.kept.clear()
 
-    def workers(self, job: Job) -> RemoteWorkers:
-        return RemoteWorkers(job, self._limits, self._fleet)
+    def workers(self, job: Job) -> ProcessWorkers:
+        return ProcessWorkers(self, job)
 
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.
-        return {**vars(self), "_kept": [], "_is_shared": False}
+        return {**vars(self), "kept": [], "_is_shared": False}

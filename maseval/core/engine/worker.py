@@ -4,8 +4,6 @@ All that comes and goes is bytes of our own, and no method raises: what carries 
 there were, and nothing else of a run.
 """
 
-import os
-import platform
 import threading
 from contextlib import ExitStack
 from contextvars import copy_context
@@ -17,6 +15,9 @@ from maseval.core.engine.process import many_threads
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import Secrets
+
+# A worker in which no thread has its turn for so long would never come back.
+_STANDSTILL_SECONDS = 300.0
 
 
 class Place(NamedTuple):
@@ -38,9 +39,6 @@ class Place(NamedTuple):
 class Begun(NamedTuple):
     """What a process answers when it was equipped."""
 
-    place: Place
-    checksums: dict[str, str]
-    """Those of the data there."""
     problem: str = ""
     """The reason why it cannot begin."""
 
@@ -55,35 +53,34 @@ class Worker:
     """Runs the orders that it is given; each method may be called while another waits."""
 
     def __init__(self) -> None:
+        self.room = 0
+        """The number of orders that it is given at once."""
         self._stopping = False
         self._open = ExitStack()
-        self._setting: RunSetting
+        self.setting: RunSetting
 
-    def place(self) -> Place:
-        return Place(os.getpid(), platform.node())
-
-    def begin(self, equipment: bytes, room: int) -> bytes:
-        """Get ready for the orders of a run, so many at once."""
+    def begin(self, equipment: bytes) -> bytes:
+        """Get ready for the orders of a run."""
         try:
-            return pack(Begun(self.place(), self._equip(unpack(equipment), room)))
+            self.equip(unpack(equipment))
         except Exception as error:  # a user's code, imported here for the first time
-            return pack(Begun(self.place(), {}, _in_words(error)))
+            return pack(Begun(in_words(error)))
+        return pack(Begun())
 
-    def _equip(self, given: Equipment, room: int) -> dict[str, str]:
+    def equip(self, given: Equipment) -> None:
         find_modules(given.modules, given.folders)
-        self._stopping = False
-        self._setting, settings = unpack(given.run)
+        self._stopping, self.room = False, given.room
+        self.setting, settings = unpack(given.run)
         settings.apply()
         self._open.close()  # of the run before
-        self._open.enter_context(many_threads(room))
-        return dict(self._setting.benchmark.data_checksums(given.domains))
+        self._open.enter_context(many_threads(given.room, standstill=_STANDSTILL_SECONDS))
 
     def run(self, order: bytes) -> bytes:
         """Run one order, and return its packed ``WorkResult`` or that it is ``Unreadable``."""
         try:
-            repetition = start_order(unpack(order), self._setting, lambda: self._stopping)
+            repetition = start_order(unpack(order), self.setting, lambda: self._stopping)
         except Exception as error:  # a class of the user's that is not known here
-            return pack(Unreadable(_in_words(error)))
+            return pack(Unreadable(in_words(error)))
         return self.sent(WorkResult.of(repetition, run_in_time(repetition)))
 
     def sent(self, result: WorkResult) -> bytes:
@@ -109,6 +106,6 @@ def run_in_time(repetition: Repetition) -> RepetitionResult:
     return finished[0] if finished else repetition.given_up()
 
 
-def _in_words(error: Exception) -> str:
+def in_words(error: Exception) -> str:
     words = str(error) if isinstance(error, MASEvalError) else f"{type(error).__name__}: {error}"
     return Secrets.of({}).removed_from_text(words)

@@ -13,9 +13,10 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import maseval
+from maseval.core.engine.engines import WorkersUnavailableError
 from maseval.core.engine.own_modules import copy_modules
 from maseval.core.engine.parcel import pack_by_value
 from maseval.core.engine.process import signal_handlers
@@ -66,7 +67,7 @@ def check_address(address: str) -> None:
 @contextmanager
 def connect_ray(
     address: str, processes: int | None, modules: Mapping[str, str]
-) -> Iterator[tuple[ModuleType, "Head"]]:
+) -> Iterator["Connection"]:
     """Connect to Ray for as long as the context is open, and send modules to its machines.
 
     A program that is connected already stays so, and its connection is used whatever the address.
@@ -75,14 +76,14 @@ def connect_ray(
     check_address(address)
     if ray.is_initialized():
         with Head(_head_of(ray, address)) as head:
-            yield ray, head
+            yield Connection(ray, head, modules)
         return
     with _silence(ray), _restore_authentication(ray):
         with _environment(address, modules) as environment:
             _init_ray(ray, address, {**_options(address, processes), **environment})
         try:
             with Head(_head_of(ray, address)) as head:
-                yield ray, head
+                yield Connection(ray, head, modules)
         finally:
             # A handle that outlives its connection would end an actor of the next one: a Ray that
             # is started anew numbers its actors as the one before did.
@@ -102,6 +103,33 @@ def _environment(address: str, modules: Mapping[str, str]) -> Iterator[dict[str,
         yield {"runtime_env": {"working_dir": folder, "py_modules": [home]}}
 
 
+class Connection(NamedTuple):
+    """Ray, its head, and the modules that were sent to its machines."""
+
+    ray: ModuleType
+    head: "Head"
+    modules: Mapping[str, str]
+
+    def has(self, modules: Mapping[str, str]) -> bool:
+        return modules.items() <= self.modules.items()
+
+    @contextmanager
+    def reached(self) -> Iterator[None]:
+        """Say what happened where a client has lost its connection."""
+        try:
+            yield
+        except ConnectionError as error:
+            raise self.head.lost() from error
+
+    def raise_unless_death(self, error: BaseException) -> None:
+        """Raise what ended a call, unless it is that its process died."""
+        errors, cause = self.ray.exceptions, getattr(error, "cause", None)
+        if isinstance(error, ConnectionError) or isinstance(cause, MASEvalError):
+            raise cause or error
+        if isinstance(error, (errors.RayTaskError, errors.RuntimeEnvSetupError)):
+            raise WorkersUnavailableError(f"workers cannot begin: {_first_line(error)}") from error
+
+
 class Head:
     """The head of a cluster; a thread looks whether it is there, and ``check`` raises if it is not.
 
@@ -119,7 +147,10 @@ class Head:
     def check(self) -> None:
         """Raise ``RunStoppedError`` if nothing has listened at the address for half a minute."""
         if self.is_lost:
-            raise RunStoppedError(self._sentence)
+            raise self.lost()
+
+    def lost(self) -> RunStoppedError:
+        return RunStoppedError(self._sentence)
 
     def __enter__(self) -> "Head":
         return self
@@ -141,9 +172,8 @@ class Head:
     @property
     def _sentence(self) -> str:
         return (
-            f"the connection to the head of the Ray cluster at {self._place[0]} was lost: nothing "
-            f"answers there for {self._patience:g} s; what was finished is recorded. Start the "
-            "cluster, and run the same command again to resume"
+            f"the connection to the head of the Ray cluster at {self._place[0]} was lost; what "
+            "was finished is recorded. Start the cluster, and run the same command again to resume"
         )
 
 
@@ -278,7 +308,7 @@ def _failure(address: str, error: Exception) -> str:
     )
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     # A server's own error is the last line of its traceback.
     lines = [line for line in str(error).splitlines() if line.strip()] or [""]
     return f"{type(error).__name__}: {lines[-1 if 'Traceback' in str(error) else 0]}"

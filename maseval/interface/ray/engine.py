@@ -1,162 +1,220 @@
 """RayEngine: runs on all cores of this machine, or on a cluster that is there already.
 
-A worker process is an actor of Ray, and a repetition a call of it. What was in one that died runs
-again as a task of its own, which Ray tries again elsewhere if that kills its process too.
+A worker process is an actor of Ray, and a repetition a call of it. When its process or its machine
+dies, Ray starts it elsewhere and makes its calls once more. What dies again is a task of its own,
+which Ray tries as often as it may.
 """
 
+import math
 import sys
 import threading
+import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, suppress
-from types import ModuleType
+from dataclasses import dataclass
 from typing import Any
 
-from maseval.core.engine.engines import Job
+from maseval.core.engine.children import usable_cores
+from maseval.core.engine.engines import Job, WorkersUnavailableError
 from maseval.core.engine.own_modules import own_modules
-from maseval.core.engine.parcel import Equipment
-from maseval.core.engine.processes import usable_cores
-from maseval.core.engine.remote_workers import (
-    BEGUN,
-    Answer,
-    Handle,
-    Limits,
-    Lost,
-    Order,
-    RemoteWorkers,
-)
+from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run
+from maseval.core.engine.remote_workers import RemoteWorkers, shortest_wait
+from maseval.core.engine.repetition import Repetition
+from maseval.core.engine.worker import Place
 from maseval.core.exceptions import ConfigurationError
-from maseval.interface.ray.connection import LOCAL, Head, check_address, connect_ray, load_ray
+from maseval.interface.ray.connection import (
+    LOCAL,
+    Connection,
+    check_address,
+    connect_ray,
+    load_ray,
+)
 from maseval.interface.ray.worker import RayWorker, needed_by_workers, run_alone
 
-# Beside its repetitions: the calls that equip a worker and stop it.
+# Of a core: actors take all but what a task of its own needs, so that Ray places one of each.
+_ACTOR, _TASK = 0.9, 0.1
+# Beside its repetitions, an actor is asked where it is and told to stop.
 _CALLS_BESIDE = 2
+# How long the start of the first process may take.
+_START_SECONDS = 600.0
 
 
+@dataclass(eq=False)
 class _Actor:
-    """A worker process of Ray; see ``Handle``."""
+    """A worker process, wherever Ray has it at present."""
 
-    needs_equipment = True
-
-    def __init__(self, fleet: "RayFleet", room: int) -> None:
-        self._fleet, self.room = fleet, room
-        # Ray gives each a core, and so spreads them over all machines.
-        kind = fleet.ray.remote(RayWorker).options(
-            num_cpus=fleet.cores_each,
-            max_concurrency=room + _CALLS_BESIDE,
-            scheduling_strategy="SPREAD",
-        )
-        self._actor = kind.remote()
-
-    def begin(self, equipment: bytes, room: int) -> None:
-        self._fleet.await_answer(self, BEGUN, self._actor.begin.remote(equipment, room))
-
-    def run(self, orders: Sequence[Order]) -> None:
-        for number, order in orders:
-            self._fleet.await_answer(self, number, self._actor.run.remote(order))
-
-    def stop(self) -> None:
-        self._actor.stop.remote()
-
-    def kill(self) -> None:
-        self._fleet.end(self._fleet.ray.kill, self._actor)
+    handle: Any
+    room: int
+    working: int = 0
+    place: Place | None = None
 
 
-class _Alone:
-    """A task of Ray for one order; see ``Handle``."""
+@dataclass(eq=False)
+class _Call:
+    """What was asked of an actor, or of a process of its own; None asks only where it is."""
 
-    needs_equipment = False
-
-    def __init__(self, fleet: "RayFleet", equipment: Any) -> None:
-        self._fleet, self._equipment = fleet, equipment
-        # It has died once already. Its process serves nobody else.
-        self._retries = max(0, fleet.most_deaths - 2)
-        self._call: Any = None
-
-    def begin(self, equipment: bytes, room: int) -> None:
-        raise AssertionError("it gets its equipment with its order")
-
-    def run(self, orders: Sequence[Order]) -> None:
-        task = self._fleet.ray.remote(run_alone).options(
-            num_cpus=0, max_calls=1, max_retries=self._retries
-        )
-        for number, order in orders:
-            self._call = task.remote(self._equipment, order)
-            self._fleet.await_answer(self, number, self._call, deaths=1 + self._retries)
-
-    def stop(self) -> None:
-        """It ends by itself, or with the run."""
-
-    def kill(self) -> None:
-        self._fleet.end(self._fleet.ray.cancel, self._call, force=True)
+    repetition: Repetition | None
+    actor: _Actor | None
+    reference: Any
+    deaths: int
+    """The number of processes that died around it if it fails."""
 
 
-class RayFleet:
-    """The worker processes on one connection to Ray; see ``Fleet``."""
+class RayWorkers(RemoteWorkers):
+    """The worker processes of one run on Ray."""
 
-    def __init__(self, engine: "RayEngine", ray: ModuleType, head: Head) -> None:
-        self.ray, self.head, self._engine = ray, head, engine
-        self.most_deaths = engine.limits.most_deaths
-        self.cores = int(ray.cluster_resources().get("CPU", 1))
-        # With more processes than cores nobody has one.
-        self.cores_each = 0 if engine.limits.force else 1
-        self._arrived = deque[Answer | Lost]()
+    def __init__(self, engine: "RayEngine", job: Job) -> None:
+        super().__init__(job)
+        self._engine = engine
+        self._actors: list[_Actor] = []
+        self._under_way: set[_Call] = set()
+        self._arrived = deque[tuple[_Call, Future[Any]]]()
         self._bell = threading.Event()
-        self._kept: list[_Actor] = []
+        self._until: float | None = None
+        """When the first process must be there; None once there was one."""
+        self._connection: Connection
+        self._run: Any
 
-    def equip(self, equipment: Equipment) -> Equipment:
-        keys = needed_by_workers(self._engine.variables)
-        if self._engine.address != LOCAL:  # other machines get the files from Ray
-            return equipment._replace(environment=keys)
-        paths = tuple(sys.path)
-        return equipment._replace(environment=keys, folders=paths, modules=own_modules())
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        with self._engine.connected() as self._connection:
+            try:
+                yield
+            finally:
+                self._leave()
 
-    def start(self, room: int) -> Handle:
-        while self._kept:
-            actor = self._kept.pop()
-            if actor.room >= room:
-                return actor
-            actor.kill()
-        return _Actor(self, room)
+    def _leave(self) -> None:
+        """Keep the actors that have nothing to do, and end all others."""
+        idle = [one for one in self._actors if one.place and not one.working]
+        self._engine.kept += idle
+        if not self._connection.head.is_lost:  # a call would wait for a head that is gone
+            with suppress(Exception):  # the connection may be what is gone
+                for actor in self._actors:
+                    if actor not in idle:
+                        self._connection.ray.kill(actor.handle)
+                for call in self._under_way:
+                    if call.actor is None:
+                        self._connection.ray.cancel(call.reference, force=True)
+        # A reference that outlives its connection would release what the next one calls the same.
+        self._actors, self._under_way, self._run = [], set(), None
 
-    def start_alone(self, equipment: bytes) -> Handle:
-        return _Alone(self, self.ray.put(equipment))
+    def submit(self, repetition: Repetition) -> None:
+        with self._connection.reached():
+            if not self._actors:  # a run that is complete needs none
+                self._begin()
+            actor = min(self._actors, key=lambda one: one.working)
+            actor.working += 1
+            reference = actor.handle.run_for.remote([self._run], pack_order(repetition))
+            self._await(_Call(repetition, actor, reference, self._engine.deaths_in_actor))
 
-    def wait(self, timeout: float) -> None:
-        self.head.check()
-        self._bell.wait(timeout)
+    def _begin(self) -> None:
+        engine, job, ray = self._engine, self.job, self._connection.ray
+        most = engine.most_processes(int(ray.cluster_resources().get("CPU", 1)))
+        count = max(1, min(most, self.size, job.repetitions))
+        room = math.ceil(min(self.size, job.repetitions) / count)
+        self._run = ray.put(self._equipment(room))
+        self._until = time.monotonic() + _START_SECONDS
+        for _ in range(count):
+            actor = engine.take_kept(room) or _Actor(self._start(room), room)
+            self._actors.append(actor)
+            reference = actor.handle.place.remote()
+            self._await(_Call(None, actor, reference, engine.deaths_in_actor))
 
-    def take(self) -> list[Answer | Lost]:
-        self._bell.clear()
-        return [self._arrived.popleft() for _ in range(len(self._arrived))]
+    def _equipment(self, room: int) -> bytes:
+        job, engine, benchmark = self.job, self._engine, self.job.setting.benchmark
+        here = engine.address == LOCAL  # other machines get the files from Ray
+        equipment = Equipment(
+            pack_run(job.setting),
+            job.domains,
+            room,
+            folders=tuple(sys.path) if here else (),
+            modules=own_modules() if here else {},
+            environment=needed_by_workers(engine.variables),
+            checksums=benchmark.data_checksums(job.domains),
+        )
+        return pack(equipment)
 
-    def keep(self, handles: Sequence[Any]) -> None:
-        self._kept += handles
+    def _start(self, room: int) -> Any:
+        kind = self._connection.ray.remote(RayWorker).options(
+            num_cpus=0 if self._engine.force else _ACTOR,
+            scheduling_strategy="SPREAD",
+            max_concurrency=room + _CALLS_BESIDE,
+            max_restarts=-1,
+            max_task_retries=self._engine.deaths_in_actor - 1,
+        )
+        return kind.remote()
 
-    def await_answer(self, handle: Handle, number: int, call: Any, deaths: int = 1) -> None:
+    def _await(self, call: _Call) -> None:
         """Take what a call returns, once it does, in the thread of Ray that brings it."""
 
-        def arrived(answer: Any) -> None:
-            error = answer.exception()
-            if error is None:
-                self._arrived.append(Answer(handle, number, answer.result()))
-            else:
-                why = _in_a_line(error)
-                self._arrived.append(Lost(handle, why, "node has died" in why, deaths))
+        def arrived(answer: Future[Any]) -> None:
+            self._arrived.append((call, answer))
             self._bell.set()
 
-        call.future().add_done_callback(arrived)
+        self._under_way.add(call)
+        call.reference.future().add_done_callback(arrived)
 
-    def end(self, stop: Callable[..., None], what: Any, **how: bool) -> None:
-        """End an actor or a call at once."""
-        if not self.head.is_lost:  # a call would wait for a head that is gone
-            with suppress(Exception):  # the connection may be what is gone
-                stop(what, **how)
+    def wait(self, timeout: float | None) -> None:
+        self._connection.head.check()
+        if not self.finished:
+            self._bell.wait(shortest_wait(timeout))
 
-    def close(self) -> None:
-        for actor in self._kept:
-            actor.kill()
-        self._kept.clear()
+    def stop(self) -> None:
+        for actor in self._actors:
+            actor.handle.stop.remote()
+
+    def attend(self) -> None:
+        self._bell.clear()
+        with self._connection.reached():
+            while self._arrived:
+                call, answer = self._arrived.popleft()
+                self._under_way.discard(call)
+                self._answered(call, answer)
+        if self._until is not None and time.monotonic() > self._until:
+            raise WorkersUnavailableError(
+                f"no worker process was there after {_START_SECONDS:g} s; are all cores of the "
+                "cluster taken, or is the machine busy?"
+            )
+
+    def _answered(self, call: _Call, answer: Future[Any]) -> None:
+        error = answer.exception()
+        if call.actor and call.repetition:
+            call.actor.working -= 1
+        if error is not None:
+            self._failed(call, error)
+            return
+        if call.repetition is None:
+            place = answer.result()
+        else:
+            place, data = answer.result()
+            self.receive(call.repetition, data)
+        self._until = None
+        if call.actor and call.actor.place != place:
+            if call.actor.place:
+                text = f"{call.actor.place} died; what was in it began again in {place}"
+                self.note("died", call.actor.place.node, text)
+            call.actor.place = place
+            self.note_started(place)
+
+    def _failed(self, call: _Call, error: BaseException) -> None:
+        self._connection.raise_unless_death(error)
+        if call.repetition is None:  # its repetitions fail as well
+            return
+        engine, why = self._engine, _in_a_line(error)
+        if call.deaths >= engine.most_deaths:
+            node = call.actor.place.node if call.actor and call.actor.place else "the cluster"
+            self.abandon(call.repetition, call.deaths, node, why)
+            return
+        if call.actor and call.actor.place:
+            self.note("died", call.actor.place.node, f"{call.actor.place} died: {why}")
+            call.actor.place = None
+        alone = self._connection.ray.remote(run_alone).options(
+            num_cpus=_TASK, max_calls=1, max_retries=engine.most_deaths - call.deaths - 1
+        )
+        reference = alone.remote([self._run], pack_order(call.repetition))
+        self._await(_Call(call.repetition, None, reference, engine.most_deaths))
 
 
 def _in_a_line(error: BaseException) -> str:
@@ -166,8 +224,6 @@ def _in_a_line(error: BaseException) -> str:
 
 
 MOST_DEATHS = 3
-# How long the start of the first process may take.
-_START_SECONDS = 600.0
 
 
 class RayEngine:
@@ -191,7 +247,7 @@ class RayEngine:
         processes: int | None = None,
         *,
         most_deaths: int = MOST_DEATHS,
-        variables: tuple[str, ...] = (),
+        variables: Sequence[str] = (),
         force: bool = False,
     ) -> None:
         check_address(address)
@@ -201,42 +257,61 @@ class RayEngine:
         load_ray()  # raises if it is missing, before anything has begun
         if processes is not None and address == LOCAL and not force:
             processes = min(processes, usable_cores())
-        self.address, self.variables = address, variables
-        self.limits = Limits(processes, most_deaths, _START_SECONDS, force)
-        self._connection = ExitStack()
+        self.address, self.processes, self.force = address, processes, force
+        self.most_deaths, self.variables = most_deaths, tuple(variables)
+        # What was in a process that died is tried there once more before it is suspected.
+        self.deaths_in_actor = min(2, most_deaths)
+        self.kept: list[_Actor] = []
         self._entered = 0
-        self._open: RayFleet | None = None
-        self._sent: dict[str, str] = {}
+        self._closing = ExitStack()
+        self._connection: Connection | None = None
 
-    def workers(self, job: Job) -> RemoteWorkers:
+    def most_processes(self, cores: int) -> int:
+        wanted = self.processes or cores
+        return wanted if self.force else min(wanted, cores)
+
+    def workers(self, job: Job) -> RayWorkers:
         """Return the workers of one run."""
-        return RemoteWorkers(job, self.limits, self._fleet)
+        return RayWorkers(self, job)
 
     def shared(self, size: int) -> "RayEngine":
         """Return the context of several runs; see ``Engine``."""
         return self
 
     @contextmanager
-    def _fleet(self) -> Iterator[RayFleet]:
+    def connected(self) -> Iterator[Connection]:
+        """Stay connected, at least as long as the context is open."""
         with self:
-            needed = own_modules() if self.address != LOCAL else {}
-            if self._open is None or not needed.items() <= self._sent.items():
-                self._connection.close()  # Ray takes files only with a new connection
-                self._open = self._connected(needed)
-            yield self._open
+            modules = own_modules() if self.address != LOCAL else {}
+            if self._connection is None or not self._connection.has(modules):
+                self._disconnect()  # Ray takes files only with a new connection
+                connecting = connect_ray(self.address, self.processes, modules)
+                self._connection = self._closing.enter_context(connecting)
+            yield self._connection
 
-    def _connected(self, needed: dict[str, str]) -> RayFleet:
-        keeping = self._connection
-        processes = self.limits.processes
-        ray, head = keeping.enter_context(connect_ray(self.address, processes, needed))
-        fleet = RayFleet(self, ray, head)
-        keeping.callback(fleet.close)
-        self._sent = needed
-        return fleet
+    def take_kept(self, room: int) -> _Actor | None:
+        """Return an actor of an earlier run that has room for so many, and end smaller ones."""
+        while self.kept:
+            actor = self.kept.pop()
+            if actor.room >= room:
+                return actor
+            self._end(actor)
+        return None
+
+    def _end(self, actor: _Actor) -> None:
+        if self._connection and not self._connection.head.is_lost:
+            with suppress(Exception):  # the connection may be what is gone
+                self._connection.ray.kill(actor.handle)
+
+    def _disconnect(self) -> None:
+        for actor in self.kept:
+            self._end(actor)
+        self.kept, self._connection = [], None
+        self._closing.close()
 
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.
-        own = {"_connection": ExitStack(), "_entered": 0, "_open": None}
+        own = {"kept": [], "_entered": 0, "_closing": ExitStack(), "_connection": None}
         return {**vars(self), **own}
 
     def __enter__(self) -> "RayEngine":
@@ -247,5 +322,4 @@ class RayEngine:
     def __exit__(self, *exception: object) -> None:
         self._entered -= 1
         if not self._entered:
-            self._open = None
-            self._connection.close()
+            self._disconnect()

@@ -2,32 +2,67 @@
 
 import os
 import sys
+import threading
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TextIO
 
-from maseval.core.engine.parcel import Equipment, WorkResult
-from maseval.core.engine.worker import Place, Worker
+from maseval.core.engine.engines import WorkersUnavailableError
+from maseval.core.engine.parcel import Equipment, WorkResult, unpack
+from maseval.core.engine.worker import Place, Worker, in_words
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.redaction import Secrets, environment_secrets, is_secret
 from maseval.interface.ray.connection import load_ray
 
 
-class RayWorker(Worker):
-    """A worker on a node of Ray."""
+class NodeMismatchError(ConfigurationError):
+    """A machine of the cluster has other data."""
 
-    _secrets: Secrets
+
+class RayWorker(Worker):
+    """A worker on a node of Ray, for one run after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._turn = threading.Lock()
+        self._equipped_for = ""
+        self._secrets: Secrets
 
     def place(self) -> Place:
         ray = load_ray()
         node, address = ray.get_runtime_context().get_node_id(), ray.util.get_node_ip_address()
         return Place(os.getpid(), str(address), str(node))
 
-    def _equip(self, given: Equipment, room: int) -> dict[str, str]:
+    def run_for(self, run: list[Any], order: bytes) -> tuple[Place, bytes]:
+        """Run an order of the run whose equipment is in Ray's store."""
+        with self._turn:
+            if self._equipped_for != run[0].hex():
+                try:
+                    self.equip(unpack(load_ray().get(run[0])))
+                except Exception as error:  # a user's code, imported here for the first time
+                    if isinstance(error, NodeMismatchError):
+                        raise
+                    text = f"{self.place()} cannot begin: {in_words(error)}"
+                    raise WorkersUnavailableError(text) from None
+                self._equipped_for = run[0].hex()
+        return self.place(), self.run(order)
+
+    def equip(self, given: Equipment) -> None:
         self._secrets = own_secrets(given.environment)
         os.environ.update(given.environment)
         every = Secrets.of({})
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
-        return super()._equip(given, room)
+        super().equip(given)
+        self._check(self.setting.benchmark.data_checksums(given.domains), given.checksums)
+
+    def _check(self, found: Mapping[str, str], wanted: Mapping[str, str]) -> None:
+        for name in sorted({*found, *wanted}):
+            there, here = found.get(name, "(none)"), wanted.get(name, "(none)")
+            if there != here:
+                raise NodeMismatchError(
+                    f"node {self.place().node} is refused: {name} is {there} there and {here} "
+                    "here; fetch the data of the same release there, and verify it"
+                )
 
     def sent(self, result: WorkResult) -> bytes:
         data = result.packed()
@@ -37,11 +72,9 @@ class RayWorker(Worker):
         return replace(result, report=clean).packed()
 
 
-def run_alone(equipment: bytes, order: bytes) -> bytes:
+def run_alone(run: list[Any], order: bytes) -> tuple[Place, bytes]:
     """Run one order in a process that nobody else uses."""
-    worker = RayWorker()
-    worker.begin(equipment, 1)
-    return worker.run(order)
+    return RayWorker().run_for(run, order)
 
 
 class _Redacted:

@@ -11,10 +11,10 @@ import pytest
 from maseval import AgentError, TaskProtocol, TimeoutAction
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import ThreadEngine
-from maseval.core.engine.remote_workers import NodeMismatchError
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.provider_errors import AuthenticationError
 from maseval.interface.ray.engine import RayEngine
+from maseval.interface.ray.worker import NodeMismatchError
 from tests.core.worlds import Shop, numbered, statuses, tasks
 from tests.interface.ray.conftest import NODES
 from tests.normalised import normalise
