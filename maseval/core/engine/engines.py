@@ -25,7 +25,7 @@ Finished = tuple[Repetition, RepetitionResult]
 class WorkerEvent:
     """Something that happened to a worker, in a sentence."""
 
-    kind: Literal["started", "died", "refused", "given_up"]
+    kind: Literal["started", "died", "given_up"]
     node: str
     """The machine it is on."""
     text: str

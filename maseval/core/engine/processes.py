@@ -21,10 +21,10 @@ from maseval.core.engine.children import (
 )
 from maseval.core.engine.engines import Job, WorkersUnavailableError
 from maseval.core.engine.own_modules import own_modules
-from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run, unpack
+from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run
 from maseval.core.engine.remote_workers import RemoteWorkers, shortest_wait
 from maseval.core.engine.repetition import Repetition
-from maseval.core.engine.worker import Begun, Place, Worker
+from maseval.core.engine.worker import Place, Worker
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
@@ -44,7 +44,7 @@ def _work(channel: Channel) -> None:
     # Unlike a SimpleQueue it wakes a thread for each order at once. There each wakes up when the
     # last has its turn, and is then behind all others that want theirs.
     orders: queue.Queue[Order] = queue.Queue()
-    done: queue.SimpleQueue[Order] = queue.SimpleQueue()
+    done: queue.SimpleQueue[tuple[int, object]] = queue.SimpleQueue()
 
     def run() -> None:
         while True:
@@ -82,7 +82,7 @@ class WorkerProcess(ChildProcess):
     def __init__(self) -> None:
         super().__init__(_work)
         self.place = Place(self.number, platform.node())
-        self.is_ready = self.is_alone = False
+        self.is_new, self.is_ready, self.is_alone = True, False, False
         self.work: dict[int, Assignment] = {}
 
     def begin(self, equipment: bytes, *, alone: bool) -> None:
@@ -176,17 +176,18 @@ class ProcessWorkers(RemoteWorkers):
             for some in process.receive():
                 for number, data in some:
                     if number == _BEGUN:
-                        self._welcome(process, unpack(data))
+                        self._welcome(process, data)
                     else:
                         self.receive(process.work.pop(number).repetition, data)
             if process.lost:
                 self._replace(process)
 
-    def _welcome(self, process: WorkerProcess, begun: Begun) -> None:
-        if begun.problem:
-            self._fail(f"{process.place} cannot begin: {begun.problem}")
-        process.is_ready, self._failed_starts = True, 0
-        self.note_started(process.place)
+    def _welcome(self, process: WorkerProcess, problem: str) -> None:
+        if problem:
+            self._fail(f"{process.place} cannot begin: {problem}")
+        if process.is_new:
+            self.note_started(process.place)
+        process.is_new, process.is_ready, self._failed_starts = False, True, 0
 
     def _replace(self, process: WorkerProcess) -> None:
         self._processes.remove(process)

@@ -7,13 +7,12 @@ way and given up, and the others are not harmed by it.
 
 from abc import ABC, abstractmethod
 from collections import deque
-from contextlib import AbstractContextManager
 from typing import Literal
 
 from maseval.core.engine.engines import Finished, Job, WorkerEvent
 from maseval.core.engine.parcel import WorkerExceptionError, WorkResult, unpack
 from maseval.core.engine.repetition import Repetition, RepetitionResult
-from maseval.core.engine.worker import Place, Unreadable
+from maseval.core.engine.worker import Place
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
 
 # Between two looks at whether the run is stopping.
@@ -26,22 +25,13 @@ def shortest_wait(timeout: float | None) -> float:
 
 
 class RemoteWorkers(ABC):
-    """Up to ``size`` repetitions in several processes, here or on other machines."""
+    """Up to ``size`` repetitions in several processes; the rest of ``Workers`` is the engine's."""
 
     def __init__(self, job: Job) -> None:
         self.size = job.size
         self.job = job
         self.finished: deque[Finished] = deque()
         self._said_stop = False
-
-    @abstractmethod
-    def open(self) -> AbstractContextManager[None]: ...
-
-    @abstractmethod
-    def submit(self, repetition: Repetition) -> None: ...
-
-    @abstractmethod
-    def wait(self, timeout: float | None) -> None: ...
 
     @abstractmethod
     def attend(self) -> None:
@@ -65,9 +55,9 @@ class RemoteWorkers(ABC):
 
     def receive(self, repetition: Repetition, data: bytes) -> None:
         """Take what a worker's ``run`` has returned."""
-        result: WorkResult | Unreadable = unpack(data)
-        if isinstance(result, Unreadable):
-            self._end(repetition, WorkerExceptionError(result.why))
+        result: WorkResult | str = unpack(data)
+        if isinstance(result, str):
+            self._end(repetition, WorkerExceptionError(result))
         else:
             self.finished.append((repetition, result.to_result(repetition)))
 
@@ -86,9 +76,7 @@ class RemoteWorkers(ABC):
         repetition.context.registry.close()
         self.finished.append((repetition, repetition.outcome(error, "setup")))
 
-    def note(
-        self, kind: Literal["started", "died", "refused", "given_up"], node: str, text: str
-    ) -> None:
+    def note(self, kind: Literal["started", "died", "given_up"], node: str, text: str) -> None:
         self.job.note(WorkerEvent(kind, node, text))
 
     def note_started(self, place: Place) -> None:

@@ -36,19 +36,6 @@ class Place(NamedTuple):
         return f"process {self.process} on {self.node}"
 
 
-class Begun(NamedTuple):
-    """What a process answers when it was equipped."""
-
-    problem: str = ""
-    """The reason why it cannot begin."""
-
-
-class Unreadable(NamedTuple):
-    """What it answers to an order that cannot be read there."""
-
-    why: str
-
-
 class Worker:
     """Runs the orders that it is given; each method may be called while another waits."""
 
@@ -59,13 +46,13 @@ class Worker:
         self._open = ExitStack()
         self.setting: RunSetting
 
-    def begin(self, equipment: bytes) -> bytes:
-        """Get ready for the orders of a run."""
+    def begin(self, equipment: bytes) -> str:
+        """Get ready for the orders of a run; return the reason why it cannot, if there is one."""
         try:
             self.equip(unpack(equipment))
         except Exception as error:  # a user's code, imported here for the first time
-            return pack(Begun(in_words(error)))
-        return pack(Begun())
+            return in_words(error)
+        return ""
 
     def equip(self, given: Equipment) -> None:
         find_modules(given.modules, given.folders)
@@ -76,11 +63,11 @@ class Worker:
         self._open.enter_context(many_threads(given.room, standstill=_STANDSTILL_SECONDS))
 
     def run(self, order: bytes) -> bytes:
-        """Run one order, and return its packed ``WorkResult`` or that it is ``Unreadable``."""
+        """Run one order; return its packed ``WorkResult``, or why it cannot be read."""
         try:
             repetition = start_order(unpack(order), self.setting, lambda: self._stopping)
         except Exception as error:  # a class of the user's that is not known here
-            return pack(Unreadable(in_words(error)))
+            return pack(in_words(error))
         return self.sent(WorkResult.of(repetition, run_in_time(repetition)))
 
     def sent(self, result: WorkResult) -> bytes:
