@@ -2,9 +2,9 @@
 
 import json
 import os
+import re
 import signal
 import time
-from collections import Counter
 
 import pytest
 
@@ -20,10 +20,13 @@ from tests.interface.ray.conftest import NODES
 from tests.normalised import normalise
 from tests.runs.worlds import desk
 
+# In tracebacks: on another machine maseval and one's own code lie where Ray has put them.
+PLACE = re.compile(r'File \\"[^"]*?/(?=(maseval|tests)/)')
+
 
 def results(reports):
     ordered = sorted(reports, key=lambda report: (report["task_id"], report["repeat_idx"]))
-    return [json.dumps(normalise(report)) for report in ordered]
+    return [PLACE.sub("", json.dumps(normalise(report))) for report in ordered]
 
 
 def test_one_thread_sixteen_threads_and_three_nodes_give_equal_results(engine):
@@ -81,11 +84,10 @@ def test_the_exception_itself_arrives_and_ends_the_run_as_it_would_here(engine):
 
 class StartedWorkers(BenchmarkCallback):
     def __init__(self):
-        self.nodes, self.texts = [], []
+        self.nodes = []
 
     def on_worker_event(self, benchmark, event):
         self.nodes.append(event.node)
-        self.texts.append(event.text)
 
 
 class OwnData(Shop):
@@ -122,8 +124,7 @@ def test_a_program_starts_its_processes_once_and_on_all_nodes(nodes):
         for _ in range(3):
             shop.run(numbered(12 * NODES), engine=engine)
 
-    assert len(set(started.nodes)) == NODES
-    assert set(Counter(started.texts).values()) == {3}
+    assert len(set(started.nodes)) == len(started.nodes) == NODES
 
 
 @pytest.mark.parametrize("most_deaths", [1, 3])
