@@ -176,7 +176,7 @@ class ExaminedRun:
             size = log.stat().st_size * len(lacking) // len(self.folder.recorded)
         if size < _WORTH_SHARING:
             return
-        from maseval.core.engine.processes import (  # most records are small
+        from maseval.core.engine.children import (  # most records are small
             map_in_forks,
             may_fork,
             usable_cores,

@@ -8,8 +8,8 @@ from maseval.app.results import examined, explained
 from maseval.app.results.examined import FILE, REVIEW, TIMELINE
 from maseval.benchmark.tau2.app.results.support import Tau2Support
 from maseval.commands import compare, report, show, tau2
-from maseval.core.engine import processes
-from maseval.core.engine.processes import may_fork
+from maseval.core.engine import children
+from maseval.core.engine.children import may_fork
 from maseval.core.outcome import Simulation
 from maseval.data.kept import place_for
 from maseval.frames import findings
@@ -63,7 +63,7 @@ def divide(monkeypatch):
 
     def patch():
         monkeypatch.setattr(examined, "_WORTH_SHARING", 1)
-        monkeypatch.setattr(processes, "usable_cores", lambda: 2)
+        monkeypatch.setattr(children, "usable_cores", lambda: 2)
 
     return patch
 
