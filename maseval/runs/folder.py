@@ -40,7 +40,7 @@ from maseval.runs.config_file import (
 )
 from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError, writing
 from maseval.runs.lock import FolderLock
-from maseval.runs.log import config_record, contents_of, shared_id
+from maseval.runs.log import config_record, contents_of, read_head, shared_id
 from maseval.runs.recording import LoggedRun, is_waiting, rescued_reports
 from maseval.runs.report_line import (
     BEGINNING,
@@ -49,6 +49,7 @@ from maseval.runs.report_line import (
     Seal,
     check_report,
     report_record,
+    report_text,
     simulation_of,
 )
 
@@ -192,10 +193,13 @@ class RunFolder(LoggedRun):
         Raises ``RunWriteError`` if they are not; then the log is as it was before.
         """
         writer = self._open_writer()
-        lines = self._append_json(writer, *map(self._report_line, reports))
-        for report, line in zip(reports, lines, strict=True):
-            self.contents.place(Simulation.of(report), line, report["status"])
-            self._added[Simulation.of(report)] = None
+        for line in self._append_json(writer, *map(self._report_line, reports)):
+            self._added[self._place(line)] = None
+
+    def _place(self, line: LogLine) -> Simulation:
+        head = read_head(line.text)
+        self.contents.place(simulation_of(head), line, head)
+        return simulation_of(head)
 
     def check_written(self) -> None:
         """Raise unless the log holds what was recorded; of many reports some are looked at.
@@ -225,10 +229,8 @@ class RunFolder(LoggedRun):
             if record is None:
                 whole = False
             elif is_waiting(record, self):
-                simulation = simulation_of(record)
-                [line] = self._append_json(self._open_writer(), strict_json.dumps(record))
-                self.contents.place(simulation, line, record["status"])
-                adopted.append(simulation)
+                [line] = self._append_json(self._open_writer(), report_text(record))
+                adopted.append(self._place(line))
         return adopted, whole
 
     def _take_over_rescued(self) -> None:
@@ -250,9 +252,9 @@ class RunFolder(LoggedRun):
         record = report_record({**report, "config": config}, shared)
         check_report(record)  # raises for somebody's own that readers would refuse
         # Making the text is most of the work of recording, so that it is made once if it can be.
-        text = strict_json.dumps(record)
+        text = report_text(record)
         if self._secrets.occur_in(text):
-            return strict_json.dumps(self._without_secrets(record))
+            return report_text(self._without_secrets(record))
         return text
 
     def _without_secrets(self, record: dict[str, object]) -> dict[str, object]:

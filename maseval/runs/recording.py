@@ -3,14 +3,18 @@
 import hashlib
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from maseval.core.outcome import Simulation, TaskKey
+from maseval import __version__
+from maseval.core.index_line import IndexLine
+from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.report import UNEVALUATED, Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import rescued_files
 from maseval.core.words import excerpt
+from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOCK, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
@@ -104,6 +108,16 @@ def is_waiting(record: Mapping[str, Any], run: Recording) -> bool:
     return judged or begun > before
 
 
+def simulations_in_order(run: Recording) -> list[Simulation]:
+    """Return the recorded simulations: as planned, then those that are no longer planned."""
+    recorded = dict.fromkeys(run.recorded)
+    planned = [one for one in run.planned if one in recorded]
+    return [*planned, *sorted(recorded.keys() - set(planned))]
+
+
+INDEX_FILE = "index.jsonl"
+
+
 class LoggedRun:
     """A run folder as its log tells it: ``contents`` is what was read of that so far."""
 
@@ -182,9 +196,7 @@ class LoggedRun:
         If a simulation was run or evaluated again, its last report is the one that counts; the
         others are among its ``attempts``.
         """
-        places = self.contents.places
-        ordered = [one for one in self.planned if one in places]
-        yield from map(self.report, [*ordered, *sorted(places.keys() - self.planned)])
+        yield from map(self.report, simulations_in_order(self))
 
     def report(self, simulation: Simulation) -> Report:
         try:
@@ -195,6 +207,33 @@ class LoggedRun:
 
     def read_report(self, place: ReportPlace) -> Report:
         return report_in(self.log, place, self.contents.shared)
+
+    def index_line(self, simulation: Simulation) -> IndexLine:
+        """Return the index line of a simulation.
+
+        It is that of its report's line, unless earlier reports were paid for as well, or an earlier
+        release wrote it; then it is made from the report, once on this machine.
+        """
+        place = self.contents.places[simulation]
+        if place.index is not None and not place.earlier:
+            return place.index
+        key = self.content_key(simulation)
+        known = IndexLine.read(simulation, place.status, self._kept.get(key))
+        if known is None:
+            known = IndexLine.of(RecordedReport(self.report(simulation)))
+            self._kept.put(key, known.to_record())
+        return known
+
+    def outcomes(self) -> list[Outcome]:
+        """Return the outcome of every recorded simulation, in the order of ``reports``."""
+        found = [self.index_line(one).outcome for one in simulations_in_order(self)]
+        self._kept.save()
+        return found
+
+    @cached_property
+    def _kept(self) -> KeptValues:
+        """The index lines that were made from reports, in the cache folder of this machine."""
+        return KeptValues(place_for(self.log, INDEX_FILE), __version__)
 
     def content_key(self, simulation: Simulation) -> str:
         """Return a hash of all that the report on a simulation is read from."""

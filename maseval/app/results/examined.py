@@ -32,7 +32,7 @@ from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config_file import LOG
 from maseval.runs.labels import LABELS
-from maseval.runs.recording import ReadOnce, Recording, report_key
+from maseval.runs.recording import ReadOnce, Recording, report_key, simulations_in_order
 from maseval.runs.verdict_check import Misstatement, VerdictCheck, VerdictChecker, doubt_in
 
 if TYPE_CHECKING:  # most runs are judged by no model
@@ -405,13 +405,6 @@ def examine_run(
         found |= {one: run.examine(one, wanted) for one in check.differing}
     lines = [each.line for each in found.values() if each.line is not None]
     return RunFindings(folder, lines, check, found)
-
-
-def simulations_in_order(folder: Recording) -> list[Simulation]:
-    """Return the recorded simulations: as planned, then those that are no longer planned."""
-    recorded = dict.fromkeys(folder.recorded)
-    planned = [one for one in folder.planned if one in recorded]
-    return [*planned, *sorted(recorded.keys() - set(planned))]
 
 
 def recompute_verdicts(folder: Recording) -> tuple[Recording, VerdictCheck | None]:
