@@ -29,6 +29,7 @@ from string import Template
 from typing import TypedDict
 
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.index_line import Fact
 from maseval.core.outcome import RecordedError, RecordedReport, TaskKey, parse_report
 from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
@@ -39,7 +40,6 @@ from maseval.report.checks import shown_explanation, shown_verdicts
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.report.index import (
     ComparedDocument,
-    Fact,
     Overview,
     TaskFindings,
     by_task,

@@ -70,14 +70,14 @@ def damage_in_words(damaged: Sequence[DamagedRecord]) -> str | None:
 class ReportPlace(NamedTuple):
     """The place of a report in the log, and how its simulation ended.
 
-    ``earlier`` are the places of reports on the same simulation that it replaces. ``index`` is the
-    index line of the report alone, which logs of earlier releases do not have.
+    ``earlier`` are the places of reports on the same simulation that it replaces. ``indexed`` is
+    the index line of the report alone, which logs of earlier releases do not have.
     """
 
     offset: int
     status: str
     earlier: tuple[int, ...] = ()
-    index: IndexLine | None = None
+    indexed: IndexLine | None = None
 
 
 @dataclass
@@ -98,8 +98,8 @@ class LogContents:
         """Note where a report is, in place of the one before it; ``head`` is that of its line."""
         before = self.places.get(simulation)
         earlier = () if before is None else (*before.earlier, before.offset)
-        status, index = str(head["status"]), index_in(head)
-        self.places[simulation] = ReportPlace(line.offset, status, earlier, index)
+        status, indexed = str(head["status"]), index_in(head)
+        self.places[simulation] = ReportPlace(line.offset, status, earlier, indexed)
         name = _SHARED_ID.search(line.text)
         shared = self.hashes.get(name[1].decode("ascii", "replace")) if name else None
         self.hashes[line.offset] = f"{shared} {line.link.hash} "

@@ -44,27 +44,10 @@ class Recording(Protocol):
         """Return a text that is another one whenever the report is."""
 
 
-class ReadOnce:
-    """A recording whose reports are read once, for whoever goes through them repeatedly."""
-
-    def __init__(self, recording: Recording) -> None:
-        self.path, self.config = recording.path, recording.config
-        self.damaged = recording.damaged
-        self.planned, self.recorded = recording.planned, recording.recorded
-        self._reports = list(recording.reports())
-        self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
-        self._key_of: Callable[[Simulation], str] = recording.content_key
-        self.notes, self.damage = (list(getattr(recording, n, ())) for n in ("notes", "damage"))
-        self.doubt: Any = getattr(recording, "doubt", None)
-
-    def reports(self) -> Iterator[Report]:
-        return iter(self._reports)
-
-    def report(self, simulation: Simulation) -> Report:
-        return self._reports[self._places[simulation]]
-
-    def content_key(self, simulation: Simulation) -> str:
-        return self._key_of(simulation)
+def index_line_in(run: Recording, one: Simulation) -> IndexLine:
+    """Return the index line of a simulation, without reading its report where that has one."""
+    known: Callable[[Simulation], IndexLine] | None = getattr(run, "index_line", None)
+    return IndexLine.of(RecordedReport(run.report(one))) if known is None else known(one)
 
 
 def report_key(report: Report) -> str:
@@ -215,8 +198,8 @@ class LoggedRun:
         release wrote it; then it is made from the report, once on this machine.
         """
         place = self.contents.places[simulation]
-        if place.index is not None and not place.earlier:
-            return place.index
+        if place.indexed is not None and not place.earlier:
+            return place.indexed
         key = self.content_key(simulation)
         known = IndexLine.read(simulation, place.status, self._kept.get(key))
         if known is None:

@@ -4,21 +4,22 @@ A log is read once. From then on only what was added to it is, and a report is r
 Nothing of it is kept for the next start, when nobody could tell that the log was not edited since.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from maseval.app.benchmarks import all_support, support_for
 from maseval.app.results.finding import open_recording
+from maseval.core.index_line import IndexLine
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
-from maseval.report.index import Entry, entry_of, indexed_entry, note_of
+from maseval.report.index import Entry, indexed_entry, note_of
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.log import DamagedRecord, LogReading, ReportPlace, end_damage
-from maseval.runs.recording import LoggedRun, ReadOnce, report_key
+from maseval.runs.recording import LoggedRun, report_key, simulations_in_order
 from maseval.runs.report_line import (
     LogLine,
     Seal,
@@ -135,31 +136,47 @@ def is_results(path: Path) -> bool:
     return any(each.holds_results(path) for each in all_support())
 
 
-class JudgedFile(ReadOnce):
+class JudgedFile:
     """A results file as a run: everything in it was judged when it was opened."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(open_recording(path, ScoringOptions()))
-        self._key_of = lambda one: report_key(self.report(one))  # the file is not needed any more
+        self._recording = found = open_recording(path, ScoringOptions())
+        self.path, self.config = found.path, found.config
+        self.damaged, self.planned, self.recorded = found.damaged, found.planned, found.recorded
+        self.notes: list[str] = list(getattr(found, "notes", ()))
+        self.doubt: Any = getattr(found, "doubt", None)
         self.support, self.settings = support_for(self), list[Shape]()
-        titles: dict[TaskKey, str | None] = {}
         self.entries: dict[int, Entry] = {}
-        for at, each in enumerate(self._reports):
-            recorded = RecordedReport(each)
-            if recorded.task not in titles:
-                titles[recorded.task] = self.support.task_title(each)
-            self.entries[at] = entry_of(recorded, at, titles[recorded.task])
-        doubts = {at: doubt_in(each) for at, each in enumerate(self._reports)}
-        self.doubts = {at: doubt for at, doubt in doubts.items() if doubt}
+        self.doubts: dict[int, SimulationDoubt] = {}
+        self._simulations = simulations_in_order(found)
+        self._keys: dict[Simulation, str] = {}
+        notes: dict[TaskKey, str] = {}
+        for at, (one, report) in enumerate(zip(self._simulations, self.reports(), strict=True)):
+            recorded = RecordedReport(report)
+            if one.task not in notes:
+                notes[one.task] = note_of(recorded, self.support.task_title(report))
+            self.entries[at] = indexed_entry(IndexLine.of(recorded), at, notes[one.task])
+            self._keys[one] = report_key(report)  # the file is not needed any more
+            if doubt := doubt_in(report):
+                self.doubts[at] = doubt
 
     def refresh(self) -> bool:
         return False  # a file that has changed is opened anew
 
+    def reports(self) -> Iterator[Report]:
+        return map(self.report, self._simulations)
+
+    def report(self, simulation: Simulation) -> Report:
+        return self._recording.report(simulation)
+
+    def content_key(self, simulation: Simulation) -> str:
+        return self._keys[simulation]
+
     def report_at(self, at: int) -> Report:
-        return self._reports[at]
+        return self.report(self._simulations[at])
 
     def key_at(self, at: int) -> str:
-        return report_key(self._reports[at])
+        return self._keys[self._simulations[at]]
 
 
 RunSource = IndexedRun | JudgedFile

@@ -24,6 +24,7 @@ from maseval.app.results.results import RunSummary, run_summary
 from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
+from maseval.core.index_line import IndexLine
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage.files import JUDGEMENTS, path_about
@@ -32,7 +33,12 @@ from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config_file import LOG
 from maseval.runs.labels import LABELS
-from maseval.runs.recording import ReadOnce, Recording, report_key, simulations_in_order
+from maseval.runs.recording import (
+    Recording,
+    index_line_in,
+    report_key,
+    simulations_in_order,
+)
 from maseval.runs.verdict_check import Misstatement, VerdictCheck, VerdictChecker, doubt_in
 
 if TYPE_CHECKING:  # most runs are judged by no model
@@ -79,6 +85,7 @@ class ExaminedRun:
 
     def __init__(self, folder: Recording, support: BenchmarkSupport | None = None) -> None:
         self.folder, self.support = folder, support or support_for(folder)
+        self._is_indexed = hasattr(folder, "index_line")
         log = folder.path / LOG
         file = log if log.is_file() else folder.path
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
@@ -132,7 +139,7 @@ class ExaminedRun:
         """
         key = key or self.folder.content_key(one)
         known = self._kept.get(key) or {}
-        if not _is_complete(known, parts):
+        if not self._is_complete(known, parts):
             new = found or self._find(one, parts, known, report)
             known = known | new
             kept = {part: each for part, each in known.items() if part not in _NOT_KEPT}
@@ -142,6 +149,8 @@ class ExaminedRun:
             for part in (*parts, "obstacle")
             if part in known
         }
+        if self._is_indexed and "line" in parts:
+            read["line"] = index_line_in(self.folder, one).outcome
         if "review" in read and (judged := self._judged.get(one)):
             review = read["review"]
             read["review"] = review._replace(findings=(*review.findings, *judged))
@@ -153,7 +162,7 @@ class ExaminedRun:
         """Yield the findings on simulations, in order; all cores find what a large log lacks."""
         keys = {one: self.folder.content_key(one) for one in simulations}
         known = {one: self._kept.get(key) or {} for one, key in keys.items()}
-        lacking = [one for one in simulations if not _is_complete(known[one], parts)]
+        lacking = [one for one in simulations if not self._is_complete(known[one], parts)]
         waiting = set(lacking)
         with closing(self._find_elsewhere(lacking, parts)) as elsewhere:
             new: dict[Simulation, _Plain | None] = {}
@@ -206,6 +215,8 @@ class ExaminedRun:
     ) -> "_Plain":
         """Return the parts that are not known, and why a verdict could not be recomputed."""
         lacking = {part for part in parts if part not in known}
+        if self._is_indexed:
+            lacking.discard("line")
         report, support = report or self.folder.report(one), self.support
         new: _Plain = {}
         if "line" in lacking:
@@ -214,7 +225,7 @@ class ExaminedRun:
             new["title"] = support.task_title(report)
         if "verdict" in lacking and self._checker is not None:
             try:
-                new["verdict"] = self._checker(report)
+                new["verdict"] = self._checker(report) or self._contradiction(one, report)
             except MASEvalError as error:
                 new["obstacle"] = str(error)
             if new.get("verdict") is not None:
@@ -231,6 +242,20 @@ class ExaminedRun:
             new["review"] = review.to_dict()
         return new
 
+    def _contradiction(self, one: Simulation, report: Report) -> Misstatement | None:
+        """Return how a report differs from its index line, which only an edited log has."""
+        said = index_line_in(self.folder, one).outcome
+        read = RecordedReport(report).outcome
+        if (said.kind, said.reward) == (read.kind, read.reward):
+            return None
+        return Misstatement(f"its index line says {said.kind}, its report {read.kind}", read.passed)
+
+    def _is_complete(self, known: "_Plain", parts: Sequence[FindingPart]) -> bool:
+        """Return True if nothing more is to be found."""
+        if "verdict" in parts and known.get("verdict"):
+            return True  # there is no review of a verdict that does not hold
+        return all(each in known or (self._is_indexed and each == "line") for each in parts)
+
     def save(self) -> None:
         """Keep what was found, where that is possible."""
         self._kept.save()
@@ -240,11 +265,6 @@ _Plain = dict[str, Any]
 """The parts of a simulation's findings in plain form, as they are kept."""
 
 
-def _is_complete(known: _Plain, parts: Sequence[FindingPart]) -> bool:
-    """Return True if nothing more is to be found; a verdict that does not hold has no review."""
-    return bool("verdict" in parts and known.get("verdict")) or all(each in known for each in parts)
-
-
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "line": lambda form: Outcome(*form),
     "verdict": lambda form: None if form is None else Misstatement(*form),
@@ -252,7 +272,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-class RecomputedRun(ReadOnce):
+class RecomputedRun:
     """A run in which the recorded verdicts that do not hold are replaced by recomputed ones.
 
     Whatever shows numbers of a run takes it from here, so that an edited log has the same numbers
@@ -260,17 +280,30 @@ class RecomputedRun(ReadOnce):
     """
 
     def __init__(self, recording: Recording, check: VerdictCheck) -> None:
-        super().__init__(recording)
-        self._differing = check.differing
-        for at, report in enumerate(self._reports):
-            one = Simulation.of(report)
-            if one in check.differing:
-                self._reports[at] = _with_verdict(report, check.differing[one])
+        self._recording, self._differing = recording, check.differing
+        self.path, self.config = recording.path, recording.config
+        self.damaged, self.planned = recording.damaged, recording.planned
+        self.recorded = recording.recorded
+        self.notes, self.damage = (list(getattr(recording, n, ())) for n in ("notes", "damage"))
+        self.doubt: Any = getattr(recording, "doubt", None)
+
+    def reports(self) -> Iterator[Report]:
+        return map(self.report, simulations_in_order(self))
+
+    def report(self, simulation: Simulation) -> Report:
+        report = self._recording.report(simulation)
+        found = self._differing.get(simulation)
+        return report if found is None else _with_verdict(report, found)
+
+    def index_line(self, simulation: Simulation) -> IndexLine:
+        if simulation in self._differing:
+            return IndexLine.of(RecordedReport(self.report(simulation)))
+        return index_line_in(self._recording, simulation)
 
     def content_key(self, simulation: Simulation) -> str:
         if simulation in self._differing:
             return report_key(self.report(simulation))
-        return super().content_key(simulation)
+        return self._recording.content_key(simulation)
 
 
 def _with_verdict(report: Report, found: Misstatement) -> Report:

@@ -38,7 +38,7 @@ from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
 from maseval.runs.config import mark_of
-from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
+from maseval.runs.recording import Recording, unrecorded_trials
 from maseval.runs.verdict_check import doubt_about, doubt_in
 from maseval.stats import pass_plot
 from maseval.stats.plots import Drawing
@@ -74,7 +74,7 @@ def report(
     recordings = [open_recording(each, options) for each in names]
     for each in recordings:
         warn_of_damage(each)
-    opened = [ReadOnce(each) for each in recordings]
+    opened = recordings
     parts = (*(REVIEW if explain else ()), *TITLE, *TIMELINE)
     found = [examine_run(each, parts, on_progress) for each in opened]
     runs: dict[str | None, RunFindings] = {None: found[0]}
