@@ -27,6 +27,7 @@ from maseval.core.storage.records import (
 )
 from maseval.core.storage.redaction import Secrets, redact
 from maseval.core.tracing import now
+from maseval.data.kept import package_fingerprint
 from maseval.runs.config import RunConfig, cell_of
 from maseval.runs.config_file import (
     LOCK,
@@ -40,7 +41,7 @@ from maseval.runs.config_file import (
 )
 from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError, writing
 from maseval.runs.lock import FolderLock
-from maseval.runs.log import config_record, contents_of, read_head, shared_id
+from maseval.runs.log import config_record, contents_of, kept_about, read_head, shared_id
 from maseval.runs.recording import LoggedRun, is_waiting, rescued_reports
 from maseval.runs.report_line import (
     BEGINNING,
@@ -77,6 +78,10 @@ class RunFolder(LoggedRun):
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
         self._totals: dict[str, object] = {}
+        self.ended_here = False
+        """True if the log is as the last session on this machine, by this very code, left it."""
+        self.verdicts_hold = False
+        """Set by whoever has seen that every verdict follows from its conversation."""
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "RunFolder":
@@ -143,6 +148,7 @@ class RunFolder(LoggedRun):
         folder = cls(path)
         # Checked before the folder was locked, but another process may have used it since.
         check_same_run(path, folder.config, wanted, changed=changed)
+        folder.ended_here = not folder.damaged and folder._known_end() == folder._ended
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
         folder._size = folder.log.stat().st_size
         if folder._end == BEGINNING:
@@ -156,6 +162,13 @@ class RunFolder(LoggedRun):
         Kept elsewhere, it shows later whether any line of the log has changed since.
         """
         return str(self._end)
+
+    @property
+    def _ended(self) -> list[str | None]:
+        return [self.seal, package_fingerprint()]
+
+    def _known_end(self) -> object:
+        return kept_about(self.log).get(_ENDED)
 
     @property
     def is_open(self) -> bool:
@@ -237,6 +250,7 @@ class RunFolder(LoggedRun):
         for path in rescued_files(self.log, self.id):
             adopted, whole = self.adopt(path)
             if adopted:
+                self.ended_here = False
                 message = "%s: took over what was rescued to %s (reports: %d)"
                 logger.warning(message, self.path, path, len(adopted))
             if whole:
@@ -301,6 +315,10 @@ class RunFolder(LoggedRun):
                 self._append(writer, self._closing())
                 with writing(self.path, "cannot be sealed"):
                     Seal.write(self.log, self._end)
+                if self.verdicts_hold and package_fingerprint() is not None:
+                    known = kept_about(self.log)
+                    known.put(_ENDED, self._ended)
+                    known.save()
             except RunWriteError as error:
                 logger.debug("%s", error)
             writer.close()
@@ -388,6 +406,7 @@ class RunFolder(LoggedRun):
 
 
 _LOOKED_AT = 20
+_ENDED = "ended"
 
 
 def _is_report(line: bytes, simulation: Simulation, status: str) -> bool:

@@ -50,6 +50,11 @@ def index_line_in(run: Recording, one: Simulation) -> IndexLine:
     return IndexLine.of(RecordedReport(run.report(one))) if known is None else known(one)
 
 
+def outcomes_in(run: Recording) -> list[Outcome]:
+    """Return the outcome of every recorded simulation, in the order of the plan."""
+    return [index_line_in(run, one).outcome for one in simulations_in_order(run)]
+
+
 def report_key(report: Report) -> str:
     """Return the ``content_key`` of a report that is not read from a log."""
     return hashlib.sha256(strict_json.dumps(report).encode("ascii")).hexdigest()[:32]
@@ -206,12 +211,6 @@ class LoggedRun:
             known = IndexLine.of(RecordedReport(self.report(simulation)))
             self._kept.put(key, known.to_record())
         return known
-
-    def outcomes(self) -> list[Outcome]:
-        """Return the outcome of every recorded simulation, in the order of ``reports``."""
-        found = [self.index_line(one).outcome for one in simulations_in_order(self)]
-        self._kept.save()
-        return found
 
     @cached_property
     def _kept(self) -> KeptValues:

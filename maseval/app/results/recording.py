@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from maseval.core.agent import HUMAN
-from maseval.core.outcome import Outcome
 from maseval.core.recorded import mapping
 from maseval.core.storage.files import path_about
 from maseval.core.words import count_of, money
@@ -19,12 +18,7 @@ from maseval.runs import (
 )
 from maseval.runs.config_file import LOCK
 from maseval.runs.lock import holder_of
-from maseval.runs.recording import Recording, index_line_in, simulations_in_order
-
-
-def lines_of(folder: Recording) -> list[Outcome]:
-    """Return a line for every recorded simulation, in the order of the plan."""
-    return [index_line_in(folder, one).outcome for one in simulations_in_order(folder)]
+from maseval.runs.recording import Recording
 
 
 def beside(recording: Recording, name: str) -> Path:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from maseval.app.results.examined import recompute_verdicts
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
@@ -19,7 +18,6 @@ from maseval.core.words import between, in_points, percent
 from maseval.runs.config import UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
 from maseval.stats.sequential import Decision, SequentialPlan, decide
-from maseval.stats.trials import outcomes_of
 
 _VERDICTS = {"1": True, "0": False, "-": None}
 
@@ -91,18 +89,20 @@ class Until:
 
 
 def run_rounds(
-    folder: RunFolder, until: Until, run_round: RunRound, *, retry_failed: bool = True
+    folder: RunFolder,
+    until: Until,
+    run_round: RunRound,
+    outcomes: Callable[[], Sequence[Outcome]],
+    *,
+    retry_failed: bool = True,
 ) -> None:
-    """Run round after round into the folder until the question is answered."""
+    """Run round after round into the folder until the question is answered.
+
+    ``outcomes`` returns those of all that is recorded, of earlier sessions as they hold.
+    """
     if folder.config.stopped is not None:
         return
-    planned, is_resumed = list(folder.planned), bool(folder.recorded)
-
-    def outcomes() -> Sequence[Outcome]:
-        # Verdicts of an earlier session count by what was said: a log can be edited.
-        held = recompute_verdicts(folder)[0] if is_resumed else folder
-        return outcomes_of(held.reports())
-
+    planned = list(folder.planned)
     for number, trials in enumerate(until.looks, 1):
         wanted = until.round(number, planned)
         later = any(one.trial >= trials for one in folder.recorded)
