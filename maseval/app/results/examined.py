@@ -11,8 +11,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -44,18 +44,17 @@ from maseval.runs.verdict_check import Misstatement, VerdictCheck, VerdictChecke
 if TYPE_CHECKING:  # most runs are judged by no model
     from maseval.app.results.labelled import JudgedShare
 
-FindingPart = Literal["line", "verdict", "review", "title", "timeline"]
+FindingPart = Literal["line", "verdict", "review", "title"]
 LINE: tuple[FindingPart, ...] = ("line",)
 VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
 REVIEW: tuple[FindingPart, ...] = ("review",)
 # To read a title from the data loads more than all else of a simulation that is shown again.
 TITLE: tuple[FindingPart, ...] = ("title",)
-# Found together with the rest, because that needs the same worlds; too long to be kept.
-TIMELINE: tuple[FindingPart, ...] = ("timeline",)
-_NOT_KEPT = ("timeline", "obstacle")
 FILE = "findings.jsonl"
 # In bytes, from where on it is worth the start of other processes; and batches for each of them.
 _WORTH_SHARING, _BATCHES_FOR_EACH = 4 << 20, 4
+# What is found out about one batch is in the memory of two processes.
+_LARGEST_BATCH = 200
 
 
 class SimulationFindings(NamedTuple):
@@ -69,7 +68,6 @@ class SimulationFindings(NamedTuple):
     verdict: Misstatement | None = None
     review: Review | None = None
     title: str | None = None
-    timeline: Mapping[str, object] | None = None
     obstacle: str | None = None
 
     @property
@@ -142,7 +140,7 @@ class ExaminedRun:
         if not self._is_complete(known, parts):
             new = found or self._find(one, parts, known, report)
             known = known | new
-            kept = {part: each for part, each in known.items() if part not in _NOT_KEPT}
+            kept = {part: each for part, each in known.items() if part != "obstacle"}
             self._kept.put(key, kept)
         read = {
             part: _READERS[part](known[part]) if part in _READERS else known[part]
@@ -161,8 +159,11 @@ class ExaminedRun:
     ) -> Iterator[SimulationFindings]:
         """Yield the findings on simulations, in order; all cores find what a large log lacks."""
         keys = {one: self.folder.content_key(one) for one in simulations}
-        known = {one: self._kept.get(key) or {} for one, key in keys.items()}
-        lacking = [one for one in simulations if not self._is_complete(known[one], parts)]
+        lacking = [
+            one
+            for one in simulations
+            if not self._is_complete(self._kept.get(keys[one]) or {}, parts)
+        ]
         waiting = set(lacking)
         with closing(self._find_elsewhere(lacking, parts)) as elsewhere:
             new: dict[Simulation, _Plain | None] = {}
@@ -193,7 +194,7 @@ class ExaminedRun:
 
         if (cores := usable_cores()) < 2 or not may_fork():
             return
-        step = max(1, len(lacking) // (_BATCHES_FOR_EACH * cores))
+        step = min(_LARGEST_BATCH, max(1, len(lacking) // (_BATCHES_FOR_EACH * cores)))
 
         def find(some: Sequence[Simulation]) -> list[_Plain]:
             return [self._find(one, parts, {}) for one in some]
@@ -230,8 +231,6 @@ class ExaminedRun:
                 new["obstacle"] = str(error)
             if new.get("verdict") is not None:
                 return new
-        if "timeline" in lacking:
-            new["timeline"] = support.timeline(report)
         if "review" in lacking:
             doubt = doubt_in(report)
             if doubt is not None and doubt.is_misfit:
@@ -334,6 +333,7 @@ class RunFindings:
     check: VerdictCheck | None
     each: Mapping[Simulation, SimulationFindings]
     chosen: Sequence[Outcome] = ()
+    examined: ExaminedRun | None = None
 
     @cached_property
     def findings(self) -> Mapping[Simulation, Sequence[Finding]]:
@@ -415,8 +415,15 @@ def examine_run(
     folder: Recording,
     parts: Sequence[FindingPart] = REVIEW,
     on_progress: OnProgress | None = None,
+    *,
+    in_brief: bool = False,
 ) -> RunFindings:
-    """Check the verdicts of a run, and find the further parts that are asked for, in one pass."""
+    """Check the verdicts of a run, and find the further parts that are asked for, in one pass.
+
+    ``in_brief`` are findings without what they say, for whoever asks for that one by one: those of
+    a large run would fill the memory.
+    """
+    shortened = _shortened if in_brief else lambda found: found
     run = ExaminedRun(folder)
     checking = run.begin_check()
     wanted = (*LINE, *parts)
@@ -425,7 +432,7 @@ def examine_run(
     checks = checking is not None and checking.obstacle is None
     every = run.examine_all(ordered, (*VERDICT, *wanted[1:]) if checks else wanted)
     for number, (one, each) in enumerate(zip(ordered, every, strict=True), 1):
-        found[one] = each
+        found[one] = shortened(each)
         if checks and checking is not None and each.line is not None:
             checking.add(each.line, each.verdict, each.obstacle)
         if on_progress is not None:
@@ -435,9 +442,25 @@ def examine_run(
     if check is not None and check.differing:
         folder = RecomputedRun(folder, check)
         run = ExaminedRun(folder)
-        found |= {one: run.examine(one, wanted) for one in check.differing}
+        found |= {one: shortened(run.examine(one, wanted)) for one in check.differing}
     lines = [each.line for each in found.values() if each.line is not None]
-    return RunFindings(folder, lines, check, found)
+    return RunFindings(folder, lines, check, found, examined=run)
+
+
+def _shortened(found: SimulationFindings) -> SimulationFindings:
+    """Return findings that say who and what, and the verdict; equal ones are one object."""
+    if found.review is None:
+        return found
+    return found._replace(review=Review([*map(_in_brief, found.findings)]))
+
+
+@lru_cache(maxsize=4096)
+def _same(found: Finding) -> Finding:
+    return found
+
+
+def _in_brief(found: Finding) -> Finding:
+    return _same(replace(found, text="", message=None, call=None, evidence=()))
 
 
 def recompute_verdicts(folder: Recording) -> tuple[Recording, VerdictCheck | None]:
