@@ -3,6 +3,7 @@
 import hashlib
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -202,15 +203,28 @@ class LoggedRun:
         It is that of its report's line, unless earlier reports were paid for as well, or an earlier
         release wrote it; then it is made from the report, once on this machine.
         """
+        known = self._known_index(simulation)
+        if known is None:
+            self._index_reports()
+            known = self._known_index(simulation)
+        # It cannot be read: whoever asks for it hears why.
+        return known or IndexLine.of(RecordedReport(self.report(simulation)))
+
+    def _known_index(self, simulation: Simulation) -> IndexLine | None:
         place = self.contents.places[simulation]
         if place.indexed is not None and not place.earlier:
             return place.indexed
-        key = self.content_key(simulation)
-        known = IndexLine.read(simulation, place.status, self._kept.get(key))
-        if known is None:
-            known = IndexLine.of(RecordedReport(self.report(simulation)))
-            self._kept.put(key, known.to_record())
-        return known
+        kept = self._kept.get(self.content_key(simulation))
+        return IndexLine.read(simulation, place.status, kept)
+
+    def _index_reports(self) -> None:
+        """Read all reports whose index lines are not known: whoever asks for one asks for all."""
+        for one in self.contents.places:
+            if self._known_index(one) is None:
+                with suppress(RunFolderError, ValueError):
+                    found = IndexLine.of(RecordedReport(self.report(one)))
+                    self._kept.put(self.content_key(one), found.to_record())
+        self._kept.save()
 
     @cached_property
     def _kept(self) -> KeptValues:

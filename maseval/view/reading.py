@@ -97,7 +97,6 @@ class IndexedRun(LoggedRun):
             for at in places[one].earlier:
                 self.entries.pop(at, None)
             self.entries[places[one].offset] = self._entry_of(one, places[one])
-        self._kept.save()
         return True
 
     def _entry_of(self, one: Simulation, place: ReportPlace) -> Entry:
