@@ -15,7 +15,7 @@ from maseval.data.kept import place_for
 from maseval.runs import RunFolder, log
 from maseval.runs.recording import INDEX_FILE, outcomes_in
 from maseval.runs.report_line import BEGINNING, INDEX, LINK, Link
-from tests.runs.worlds import as_killed, config, finished_run, report
+from tests.runs.worlds import config, finished_run, report
 
 
 def rewritten(path, change):
@@ -30,7 +30,8 @@ def rewritten(path, change):
         lines.append(seal_json(text) + b"\n")
         end = Link.of(end.number + 1, lines[-1])
     (path / "log.jsonl").write_bytes(b"".join(lines))
-    return as_killed(path)
+    (path / "seal.json").unlink(missing_ok=True)
+    return path
 
 
 def without_index(path):
