@@ -59,6 +59,7 @@ RANKS = {
     "maseval.core": """
         benchmark
         engine
+        index_line
         outcome
         context registry report teamwork
         callbacks

@@ -27,9 +27,9 @@ from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.config import UNTIL
-from maseval.runs.recording import Recording
+from maseval.runs.recording import Recording, outcomes_in
 from maseval.runs.verdict_check import VerdictChecker
-from maseval.stats import Measure, outcomes_of
+from maseval.stats import Measure
 
 if TYPE_CHECKING:  # for pages and for entry points, which most commands do not load
     from importlib.metadata import EntryPoint
@@ -199,7 +199,7 @@ class BenchmarkSupport:
         self, folder: Recording, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes:
         """Return the outcomes of the finished simulations of a run or results file."""
-        outcomes, settings = outcomes_of(folder.reports()), self.settings(folder)
+        outcomes, settings = outcomes_in(folder), self.settings(folder)
         data = mapping(folder.config.values, "data")
         names = {one.task for one in folder.planned}
         # Where the data has a hash for each task, tasks are compared one by one.

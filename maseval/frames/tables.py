@@ -36,7 +36,7 @@ from maseval.runs import RunFolder, default_root, list_runs
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import mark_of
 from maseval.runs.config_file import is_run_folder
-from maseval.runs.recording import Recording
+from maseval.runs.recording import Recording, index_line_in, simulations_in_order
 from maseval.runs.verdict_check import VerdictCheck, doubt_about
 
 AnyRun = str | os.PathLike[str]
@@ -107,13 +107,10 @@ Rows = Iterator[dict[str, object]]
 
 
 def run_rows(opened: FrameSource) -> Rows:
-    """Summarise a run in one pass through its reports, counted as ``maseval show`` counts."""
-    started: list[str] = []
-    lines = []
+    """Summarise a run by its index lines, counted as ``maseval show`` counts."""
     path, run = opened.path, opened.recording
-    for report in run.reports():
-        lines.append(RecordedReport(report).outcome)
-        started += [str(report["started_at"])] if report.get("started_at") else []
+    indexed = [index_line_in(run, one) for one in simulations_in_order(run)]
+    lines = [each.outcome for each in indexed]
     planned, config = run.planned, run.config.values
     annotations, _ = annotations_or_problem(path)
     summary = run_summary(lines, planned, config=run.config) if planned else None
@@ -145,7 +142,7 @@ def run_rows(opened: FrameSource) -> Rows:
         "estimate": mark_of(config),
         "cost": summary and summary.cost,
         "tokens": summary and summary.tokens,
-        "started_at": min(started, default=None),
+        "started_at": min((each.started for each in indexed if each.started), default=None),
         "tags": ", ".join(annotations.tags) or None,
         "note": annotations.note,
         "damaged": opened.damaged,

@@ -16,6 +16,7 @@ from hashlib import sha256
 from itertools import chain
 from typing import NamedTuple
 
+from maseval.core.index_line import Fact, IndexLine
 from maseval.core.outcome import (
     ComponentUsage,
     Outcome,
@@ -32,8 +33,6 @@ from maseval.core.words import text
 from maseval.report.results import success_rates, summary_table
 
 _NOTE_LENGTH = 200
-
-Fact = tuple[str, str]
 
 TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 """The faults of tasks, by domain and id: pairs of a name and an explanation."""
@@ -91,19 +90,34 @@ def _pack(column: Sequence[object]) -> dict[str, Sequence[object]]:
 
 def entry_of(report: RecordedReport, at: int, title: str | None = None) -> Entry:
     """Return the entry of a report; ``title`` is what its task is about, if that is at hand."""
-    row = report.outcome  # which takes most of the time that a long log is read for
-    return Entry(
-        at,
-        # An error is read with its report.
-        row._replace(ended=row.ended or report.status, error=None),
+    return indexed_entry(IndexLine.of(report), at, note_of(report, title))._replace(
         trial=text(report.raw.get("repeat_idx", 0)),
         run=report.run,
         seconds=report.seconds,
         labels=tuple(report.labels),
-        started=report.started_at or "",
-        note=(title or task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH],
-        facts=tuple(facts_of(report)),
     )
+
+
+def indexed_entry(found: IndexLine, at: int, note: str) -> Entry:
+    """Return the entry of a simulation whose report nobody needs to read for it."""
+    row = found.outcome
+    return Entry(
+        at,
+        # An error is read with its report.
+        row._replace(ended=row.ended or row.status or None, error=None),
+        trial=str(row.trial),
+        run=None,
+        seconds=row.seconds,
+        labels=(),
+        started=found.started,
+        note=note,
+        facts=found.facts,
+    )
+
+
+def note_of(report: RecordedReport, title: str | None = None) -> str:
+    """Return what the task of a report is about, as the list of simulations shows it."""
+    return (title or task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH]
 
 
 def task_title(report: RecordedReport) -> str | None:
@@ -285,29 +299,6 @@ def _dates(started: Iterable[str]) -> str:
         return ""
     first, last = (moment[:16].replace("T", " ") for moment in (min(known), max(known)))
     return first if first[:10] == last[:10] else f"{first} to {last}"
-
-
-def facts_of(report: RecordedReport) -> Iterator[Fact]:
-    """Yield the facts of the run that one report has; they may hold secrets."""
-    for key in ("domain", "split", "attribution"):
-        if report.metadata.get(key) is not None:
-            yield key.capitalize(), text(report.metadata[key])
-    for agent in report.agents.values():
-        if (name := agent.name) is not None:
-            rate = "" if agent.error_rate is None else f", error rate {agent.error_rate}"
-            yield "Agent", name + rate
-    for name, model in report.models.items():
-        if model.model_id is not None:
-            yield f"Model of {_role(name)}", model.model_id
-    if report.run_id:
-        yield "Run", report.run_id
-
-
-def _role(name: str) -> str:
-    """Return the role of a model; agents or tools that have one each are named together."""
-    plain = name.removesuffix("_model")
-    kind, several, _ = plain.partition("_")
-    return f"{kind}s" if several and kind in ("agent", "tool") else plain.replace("_", " ")
 
 
 def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:

@@ -18,8 +18,9 @@ from maseval.app.results.finding import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.storage.files import FileState
+from maseval.core.storage.files import JUDGEMENTS, FileState, path_about
 from maseval.runs.config_file import CONFIG, LOG
+from maseval.runs.labels import LABELS
 from maseval.view.labels import LABEL, label_state
 from maseval.view.library import Answer, Library
 from maseval.view.query import Query, required_parts
@@ -78,12 +79,11 @@ def _packet(library: Library, query: Query) -> object:
 
 
 class _Place(NamedTuple):
-    """A run by its name in the viewer, and its files as they are now."""
+    """A run by its name in the viewer, and all files that decide its numbers as they are now."""
 
     name: str
     path: Path
-    config: FileState
-    log: FileState
+    files: tuple[FileState, ...]
 
 
 _Places = tuple[_Place, ...]
@@ -94,14 +94,14 @@ def comparisons() -> dict[str, Answer]:
     one_at_a_time = threading.Lock()
 
     @lru_cache(maxsize=64)
-    def load(path: Path, config: FileState, log: FileState) -> RecordedOutcomes:
+    def load(path: Path, files: tuple[FileState, ...]) -> RecordedOutcomes:
         options = ScoringOptions()
         return load_run(open_recording(path, options), options)
 
     # The reasons are asked for when the numbers are there.
     @lru_cache(maxsize=16)
     def numbers(places: _Places) -> RunComparison:
-        return compare_outcomes({name: load(*state) for name, *state in places})
+        return compare_outcomes({each.name: load(each.path, each.files) for each in places})
 
     @lru_cache(maxsize=16)
     def reasons(places: _Places) -> RunComparison:
@@ -130,9 +130,14 @@ def _places(library: Library, query: Query) -> _Places:
         raise ConfigurationError(
             f"{len(names)} run cannot be compared; name two or more: ?run=NAME&run=NAME"
         )
-    paths = {name: library.path_of(name) for name in names}
-    files = {n: (p / CONFIG, p / LOG) if p.is_dir() else (p, p) for n, p in paths.items()}
-    return tuple(_Place(n, paths[n], *map(FileState.now, files[n])) for n in names)
+    places = [(name, library.path_of(name)) for name in names]
+    return tuple(_Place(*each, tuple(map(FileState.now, _files_of(each[1])))) for each in places)
+
+
+def _files_of(path: Path) -> list[Path]:
+    """Return the files that decide what a comparison says of a run."""
+    own = [path / CONFIG, path / LOG] if path.is_dir() else [path]
+    return [*own, *(path_about(path, name) for name in (LABELS, JUDGEMENTS))]
 
 
 def _notes(library: Library, name: str) -> Mapping[TaskKey, str]:

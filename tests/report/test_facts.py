@@ -1,5 +1,6 @@
+from maseval.core.index_line import facts_of
 from maseval.core.outcome import RecordedReport
-from maseval.report.index import facts_of, run_facts, usage_rows
+from maseval.report.index import run_facts, usage_rows
 from tests.report.builders import report, simulated
 
 

@@ -11,8 +11,8 @@ import json
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -24,6 +24,7 @@ from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
+from maseval.core.index_line import IndexLine
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage.files import JUDGEMENTS, path_about
@@ -32,24 +33,28 @@ from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config_file import LOG
 from maseval.runs.labels import LABELS
-from maseval.runs.recording import ReadOnce, Recording, report_key
+from maseval.runs.recording import (
+    Recording,
+    index_line_in,
+    report_key,
+    simulations_in_order,
+)
 from maseval.runs.verdict_check import Misstatement, VerdictCheck, VerdictChecker, doubt_in
 
 if TYPE_CHECKING:  # most runs are judged by no model
     from maseval.app.results.labelled import JudgedShare
 
-FindingPart = Literal["line", "verdict", "review", "title", "timeline"]
+FindingPart = Literal["line", "verdict", "review", "title"]
 LINE: tuple[FindingPart, ...] = ("line",)
 VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
 REVIEW: tuple[FindingPart, ...] = ("review",)
 # To read a title from the data loads more than all else of a simulation that is shown again.
 TITLE: tuple[FindingPart, ...] = ("title",)
-# Found together with the rest, because that needs the same worlds; too long to be kept.
-TIMELINE: tuple[FindingPart, ...] = ("timeline",)
-_NOT_KEPT = ("timeline", "obstacle")
 FILE = "findings.jsonl"
 # In bytes, from where on it is worth the start of other processes; and batches for each of them.
 _WORTH_SHARING, _BATCHES_FOR_EACH = 4 << 20, 4
+# What is found out about one batch is in the memory of two processes.
+_LARGEST_BATCH = 200
 
 
 class SimulationFindings(NamedTuple):
@@ -63,7 +68,6 @@ class SimulationFindings(NamedTuple):
     verdict: Misstatement | None = None
     review: Review | None = None
     title: str | None = None
-    timeline: Mapping[str, object] | None = None
     obstacle: str | None = None
 
     @property
@@ -79,6 +83,7 @@ class ExaminedRun:
 
     def __init__(self, folder: Recording, support: BenchmarkSupport | None = None) -> None:
         self.folder, self.support = folder, support or support_for(folder)
+        self._is_indexed = hasattr(folder, "index_line")
         log = folder.path / LOG
         file = log if log.is_file() else folder.path
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
@@ -132,16 +137,18 @@ class ExaminedRun:
         """
         key = key or self.folder.content_key(one)
         known = self._kept.get(key) or {}
-        if not _is_complete(known, parts):
+        if not self._is_complete(known, parts):
             new = found or self._find(one, parts, known, report)
             known = known | new
-            kept = {part: each for part, each in known.items() if part not in _NOT_KEPT}
+            kept = {part: each for part, each in known.items() if part != "obstacle"}
             self._kept.put(key, kept)
         read = {
             part: _READERS[part](known[part]) if part in _READERS else known[part]
             for part in (*parts, "obstacle")
             if part in known
         }
+        if self._is_indexed and "line" in parts:
+            read["line"] = index_line_in(self.folder, one).outcome
         if "review" in read and (judged := self._judged.get(one)):
             review = read["review"]
             read["review"] = review._replace(findings=(*review.findings, *judged))
@@ -152,8 +159,11 @@ class ExaminedRun:
     ) -> Iterator[SimulationFindings]:
         """Yield the findings on simulations, in order; all cores find what a large log lacks."""
         keys = {one: self.folder.content_key(one) for one in simulations}
-        known = {one: self._kept.get(key) or {} for one, key in keys.items()}
-        lacking = [one for one in simulations if not _is_complete(known[one], parts)]
+        lacking = [
+            one
+            for one in simulations
+            if not self._is_complete(self._kept.get(keys[one]) or {}, parts)
+        ]
         waiting = set(lacking)
         with closing(self._find_elsewhere(lacking, parts)) as elsewhere:
             new: dict[Simulation, _Plain | None] = {}
@@ -184,7 +194,7 @@ class ExaminedRun:
 
         if (cores := usable_cores()) < 2 or not may_fork():
             return
-        step = max(1, len(lacking) // (_BATCHES_FOR_EACH * cores))
+        step = min(_LARGEST_BATCH, max(1, len(lacking) // (_BATCHES_FOR_EACH * cores)))
 
         def find(some: Sequence[Simulation]) -> list[_Plain]:
             return [self._find(one, parts, {}) for one in some]
@@ -206,6 +216,8 @@ class ExaminedRun:
     ) -> "_Plain":
         """Return the parts that are not known, and why a verdict could not be recomputed."""
         lacking = {part for part in parts if part not in known}
+        if self._is_indexed:
+            lacking.discard("line")
         report, support = report or self.folder.report(one), self.support
         new: _Plain = {}
         if "line" in lacking:
@@ -214,13 +226,11 @@ class ExaminedRun:
             new["title"] = support.task_title(report)
         if "verdict" in lacking and self._checker is not None:
             try:
-                new["verdict"] = self._checker(report)
+                new["verdict"] = self._checker(report) or self._contradiction(one, report)
             except MASEvalError as error:
                 new["obstacle"] = str(error)
             if new.get("verdict") is not None:
                 return new
-        if "timeline" in lacking:
-            new["timeline"] = support.timeline(report)
         if "review" in lacking:
             doubt = doubt_in(report)
             if doubt is not None and doubt.is_misfit:
@@ -231,6 +241,20 @@ class ExaminedRun:
             new["review"] = review.to_dict()
         return new
 
+    def _contradiction(self, one: Simulation, report: Report) -> Misstatement | None:
+        """Return how a report differs from its index line, which only an edited log has."""
+        said = index_line_in(self.folder, one).outcome
+        read = RecordedReport(report).outcome
+        if (said.kind, said.reward) == (read.kind, read.reward):
+            return None
+        return Misstatement(f"its index line says {said.kind}, its report {read.kind}", read.passed)
+
+    def _is_complete(self, known: "_Plain", parts: Sequence[FindingPart]) -> bool:
+        """Return True if nothing more is to be found."""
+        if "verdict" in parts and known.get("verdict"):
+            return True  # there is no review of a verdict that does not hold
+        return all(each in known or (self._is_indexed and each == "line") for each in parts)
+
     def save(self) -> None:
         """Keep what was found, where that is possible."""
         self._kept.save()
@@ -240,11 +264,6 @@ _Plain = dict[str, Any]
 """The parts of a simulation's findings in plain form, as they are kept."""
 
 
-def _is_complete(known: _Plain, parts: Sequence[FindingPart]) -> bool:
-    """Return True if nothing more is to be found; a verdict that does not hold has no review."""
-    return bool("verdict" in parts and known.get("verdict")) or all(each in known for each in parts)
-
-
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "line": lambda form: Outcome(*form),
     "verdict": lambda form: None if form is None else Misstatement(*form),
@@ -252,7 +271,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-class RecomputedRun(ReadOnce):
+class RecomputedRun:
     """A run in which the recorded verdicts that do not hold are replaced by recomputed ones.
 
     Whatever shows numbers of a run takes it from here, so that an edited log has the same numbers
@@ -260,17 +279,30 @@ class RecomputedRun(ReadOnce):
     """
 
     def __init__(self, recording: Recording, check: VerdictCheck) -> None:
-        super().__init__(recording)
-        self._differing = check.differing
-        for at, report in enumerate(self._reports):
-            one = Simulation.of(report)
-            if one in check.differing:
-                self._reports[at] = _with_verdict(report, check.differing[one])
+        self._recording, self._differing = recording, check.differing
+        self.path, self.config = recording.path, recording.config
+        self.damaged, self.planned = recording.damaged, recording.planned
+        self.recorded = recording.recorded
+        self.notes, self.damage = (list(getattr(recording, n, ())) for n in ("notes", "damage"))
+        self.doubt: Any = getattr(recording, "doubt", None)
+
+    def reports(self) -> Iterator[Report]:
+        return map(self.report, simulations_in_order(self))
+
+    def report(self, simulation: Simulation) -> Report:
+        report = self._recording.report(simulation)
+        found = self._differing.get(simulation)
+        return report if found is None else _with_verdict(report, found)
+
+    def index_line(self, simulation: Simulation) -> IndexLine:
+        if simulation in self._differing:
+            return IndexLine.of(RecordedReport(self.report(simulation)))
+        return index_line_in(self._recording, simulation)
 
     def content_key(self, simulation: Simulation) -> str:
         if simulation in self._differing:
             return report_key(self.report(simulation))
-        return super().content_key(simulation)
+        return self._recording.content_key(simulation)
 
 
 def _with_verdict(report: Report, found: Misstatement) -> Report:
@@ -302,6 +334,7 @@ class RunFindings:
     check: VerdictCheck | None
     each: Mapping[Simulation, SimulationFindings]
     chosen: Sequence[Outcome] = ()
+    examined: ExaminedRun | None = None
 
     @cached_property
     def findings(self) -> Mapping[Simulation, Sequence[Finding]]:
@@ -385,8 +418,15 @@ def examine_run(
     folder: Recording,
     parts: Sequence[FindingPart] = REVIEW,
     on_progress: OnProgress | None = None,
+    *,
+    in_brief: bool = False,
 ) -> RunFindings:
-    """Check the verdicts of a run, and find the further parts that are asked for, in one pass."""
+    """Check the verdicts of a run, and find the further parts that are asked for, in one pass.
+
+    ``in_brief`` are findings without what they say, for whoever asks for that one by one: those of
+    a large run would fill the memory.
+    """
+    shortened = _shortened if in_brief else lambda found: found
     run = ExaminedRun(folder)
     checking = run.begin_check()
     wanted = (*LINE, *parts)
@@ -395,7 +435,7 @@ def examine_run(
     checks = checking is not None and checking.obstacle is None
     every = run.examine_all(ordered, (*VERDICT, *wanted[1:]) if checks else wanted)
     for number, (one, each) in enumerate(zip(ordered, every, strict=True), 1):
-        found[one] = each
+        found[one] = shortened(each)
         if checks and checking is not None and each.line is not None:
             checking.add(each.line, each.verdict, each.obstacle)
         if on_progress is not None:
@@ -405,16 +445,25 @@ def examine_run(
     if check is not None and check.differing:
         folder = RecomputedRun(folder, check)
         run = ExaminedRun(folder)
-        found |= {one: run.examine(one, wanted) for one in check.differing}
+        found |= {one: shortened(run.examine(one, wanted)) for one in check.differing}
     lines = [each.line for each in found.values() if each.line is not None]
-    return RunFindings(folder, lines, check, found)
+    return RunFindings(folder, lines, check, found, examined=run)
 
 
-def simulations_in_order(folder: Recording) -> list[Simulation]:
-    """Return the recorded simulations: as planned, then those that are no longer planned."""
-    recorded = dict.fromkeys(folder.recorded)
-    planned = [one for one in folder.planned if one in recorded]
-    return [*planned, *sorted(recorded.keys() - set(planned))]
+def _shortened(found: SimulationFindings) -> SimulationFindings:
+    """Return findings that say who and what, and the verdict; equal ones are one object."""
+    if found.review is None:
+        return found
+    return found._replace(review=Review([*map(_in_brief, found.findings)]))
+
+
+@lru_cache(maxsize=4096)
+def _same(found: Finding) -> Finding:
+    return found
+
+
+def _in_brief(found: Finding) -> Finding:
+    return _same(replace(found, text="", message=None, call=None, evidence=()))
 
 
 def recompute_verdicts(folder: Recording) -> tuple[Recording, VerdictCheck | None]:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from maseval.core.agent import HUMAN
-from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.recorded import mapping
 from maseval.core.storage.files import path_about
 from maseval.core.words import count_of, money
@@ -20,11 +19,6 @@ from maseval.runs import (
 from maseval.runs.config_file import LOCK
 from maseval.runs.lock import holder_of
 from maseval.runs.recording import Recording
-
-
-def lines_of(folder: Recording) -> list[Outcome]:
-    """Return a line for every recorded simulation, in the order of the plan."""
-    return [RecordedReport(report).outcome for report in folder.reports()]
 
 
 def beside(recording: Recording, name: str) -> Path:

@@ -25,10 +25,10 @@ from maseval.benchmark.tau2.results import RecordedFile
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError, MASEvalError
-from maseval.core.outcome import Outcome, TaskKey, parse_report
+from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
-from maseval.runs.recording import Recording
+from maseval.runs.recording import Recording, outcomes_in
 
 
 def digest(value: object) -> str:
@@ -116,7 +116,7 @@ def run_outcomes(
     tasks: dict[TaskKey, str] = {}
     held = recording
     if options.as_recorded:
-        outcomes = [parse_report(report).outcome for report in recording.reports()]
+        outcomes = outcomes_in(recording)
         notes: list[str | None] = [*ScoringOptions(as_recorded=True).marks]
     else:
         found = examine_run(recording, (), on_progress)
