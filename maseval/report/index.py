@@ -10,10 +10,11 @@ without places if there is but one; any other as the value of ``each`` row. ``da
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
+from os.path import commonprefix
 from typing import NamedTuple
 
 from maseval.core.outcome import (
@@ -28,7 +29,7 @@ from maseval.core.outcome import (
 from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
-from maseval.core.words import text
+from maseval.core.words import count_of, text
 from maseval.report.results import success_rates, summary_table
 
 _NOTE_LENGTH = 200
@@ -41,6 +42,10 @@ TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 
 ComparedDocument = Mapping[str, object]
 """Several runs as the page compares them (``maseval.app.comparing.page``)."""
+
+
+EVALUATED = "Evaluated"
+"""The fact that names the subject of a run's first sentence."""
 
 
 class Entry(NamedTuple):
@@ -255,7 +260,10 @@ def _task(
 
 # What the engine records of every machine; anything beside it was put there by the benchmark.
 _MACHINE = frozenset({"environment", "git", "packages", "python", "system", "timestamp"})
-_SHOWN = 6
+_SHOWN, _NAMED = 6, 2
+_MODEL_OF = "Model of "
+# Scripted models are named after the simulations that they play in.
+_SHORTEST_PREFIX = 4
 
 
 def run_facts(
@@ -275,7 +283,19 @@ def run_facts(
     own = chain.from_iterable(each)
     for name, value in chain(dated, more, own, _facts_of_benchmarks(benchmarks)):
         found.setdefault(name, {})[value] = None
+    if EVALUATED not in found and (who := _evaluated(found)):
+        found = {EVALUATED: {who: None}, **found}
     return [(name, _first_few([*dict.fromkeys(map(redact_text, v))])) for name, v in found.items()]
+
+
+def _evaluated(facts: Mapping[str, Collection[str]]) -> str | None:
+    """Name what was evaluated, where only the reports say so: its models, or else its agents."""
+    other = ("user", "judge", "simulator")
+    roles = [r for r in facts if r.startswith(_MODEL_OF) and not any(word in r for word in other)]
+    known = {model for role in roles for model in facts[role]} or set(facts.get("Agent", ()))
+    if len(known) > _NAMED:
+        return count_of(len(known), "model" if roles else "agent")
+    return ", ".join(sorted(known)) or None
 
 
 def _dates(started: Iterable[str]) -> str:
@@ -298,7 +318,7 @@ def facts_of(report: RecordedReport) -> Iterator[Fact]:
             yield "Agent", name + rate
     for name, model in report.models.items():
         if model.model_id is not None:
-            yield f"Model of {_role(name)}", model.model_id
+            yield _MODEL_OF + _role(name), model.model_id
     if report.run_id:
         yield "Run", report.run_id
 
@@ -335,6 +355,9 @@ def _settings(name: str, value: object) -> Iterator[Fact]:
 
 
 def _first_few(values: list[str]) -> str:
+    common = commonprefix(values)
+    if len(values) > _NAMED and len(common) > _SHORTEST_PREFIX:
+        return f"{common}… ({count_of(len(values), 'name')})"
     rest = len(values) - _SHOWN
     return ", ".join(values[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 

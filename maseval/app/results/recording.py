@@ -8,7 +8,7 @@ from maseval.core.agent import HUMAN
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.recorded import mapping
 from maseval.core.storage.files import path_about
-from maseval.core.words import count_of, money
+from maseval.core.words import count_of, money, text_or_none
 from maseval.runs import (
     Annotations,
     RunState,
@@ -127,14 +127,37 @@ def warnings_on(config: Mapping[str, object]) -> Iterator[str]:
 
 
 def facts_of(config: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return what a page says of a run by its configuration: its command, origin and seed."""
+    """Return what a page says of a run by its configuration: subject, command, origin and seed."""
     facts = {
+        "Evaluated": evaluated_in_words(config),
         "Command": config.get("command"),
         "Origin": origin_in_words(config),
         "Only what failed in": config.get("failed_of"),
         "Seed": config.get("seed"),
     }
     return [(name, str(value)) for name, value in facts.items() if value not in (None, "")]
+
+
+def evaluated_in_words(config: Mapping[str, object]) -> str | None:
+    """Name what a run evaluates: a model, an agent of one's own, or what played in their place.
+
+    None if the configuration does not say, as that of a benchmark that sets up its own agents.
+    """
+    agent = config.get("agent")
+    if isinstance(agent, str):
+        return agent or None
+    given = mapping(config, "agent")
+    parts = [text_or_none(given.get(key)) for key in ("function", "model", "rehearse", "player")]
+    function, model, rehearsed, player = parts
+    if HUMAN in (player, model):
+        return "A person"
+    if player:
+        return f"The scripted agent {player}"
+    if rehearsed:
+        return f"The rehearsal of {function} with the scripted model {rehearsed}"
+    # A provider is where a model was asked, and no part of what it is.
+    known = model and (model.partition("/")[2] or model)
+    return f"{known} with {function}" if known and function else known or function
 
 
 ORIGIN = "origin"

@@ -36,7 +36,7 @@ export function resultsTable({ counts, measures, rows }, drawName = ({ name }) =
 }
 
 // Hashes and versions matter, but not to every reader.
-const FIRST = /^(Date|Command( of .*)?|Domain|Split|Agent|Model of .*|Seed( of .*)?|tau2 rules|maseval)$/;
+const FIRST = /^(Evaluated|Date|Command( of .*)?|Domain|Split|Model of .*|Seed( of .*)?|tau2 rules|maseval)$/;
 
 export function runFacts(facts) {
   const first = facts.filter(([name]) => FIRST.test(name));
@@ -61,6 +61,16 @@ function nothingYet({ planned, state }) {
   return h("p", {}, `None of ${counted(planned, "planned simulation")} has finished. ${waiting}`);
 }
 
+const MOST_NAMED = 3;
+
+/** So many tasks, with their domains as far as these can be named: "24 airline and retail tasks". */
+function tasksInWords(number) {
+  const domains = [...new Set(index.tasks.map(({ domain }) => domain))].filter(Boolean);
+  if (domains.length > MOST_NAMED) return `${counted(number, "task")} in ${counted(domains.length, "domain")}`;
+  const names = [domains.slice(0, -1).join(", "), domains.at(-1)].filter(Boolean).join(" and ");
+  return counted(number, `${names} task`.trim());
+}
+
 /** The run in a sentence: how much it passes, and why most of what failed did. */
 function headline() {
   const { counts, measures, rows } = index.results;
@@ -68,17 +78,14 @@ function headline() {
   const at = measures.findIndex((name) => /^(pass\^1|success)$/.test(name));
   const rate = all?.measures[at];
   if (rate?.value == null) return null;
-  const facts = new Map(index.facts);
-  const agent = facts.get("Agent")?.split(",")[0];
-  // Some kinds of agents have a model or are named by their run.
-  const who = [!/^(function|llm)/.test(agent) && agent, facts.get("Model of agent"), index.title].find(Boolean);
+  const who = new Map(index.facts).get("Evaluated") ?? index.title;
   const tasks = all.counts[counts.indexOf("tasks")] ?? index.tasks.length;
   const [verdicts, planned] = ["verdicts", "simulations"].map((name) => all.counts[counts.indexOf(name)]);
   const missing = verdicts < planned && `; ${count.format(verdicts)} of ${counted(planned, "simulation")} have a verdict`;
   const failed = simulations.filter(({ outcome }) => outcome === "fail").length;
   const [[label, number] = []] = labelling() ? [] : reasons();
   const most = label && [`; ${count.format(number)} of its ${counted(failed, "failure")}: `, h("b", {}, label)];
-  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${counted(tasks, "task")}`, between(rate) && ` (95% CI ${between(rate)})`, missing, most, "."];
+  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${tasksInWords(tasks)}`, between(rate) && ` (95% CI ${between(rate)})`, missing, most, "."];
 }
 
 /** What the numbers mean, and those beside the official one. */
