@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.comparing.cells import expand_grids
 from maseval.app.comparing.compare import compare
 from maseval.app.comparing.page import document_of
 from maseval.app.results.examined import REVIEW, TIMELINE, TITLE, RunFindings, examine_run
@@ -58,7 +59,7 @@ def report(
     """Write the report of a run or a results file, by default beside it, and return where it is.
 
     Args:
-        run: The run, a results file of tau2-bench, or a file of a ``FileResultLogger``.
+        run: The run, a grid, a results file of tau2-bench, or a file of a ``FileResultLogger``.
         output: The file to write.
         title: What the page is called.
         explain: Label and explain every failed simulation, if the benchmark can do that.
@@ -66,10 +67,13 @@ def report(
         on_progress: Called with how many simulations have been explained.
         scoring: How a results file is scored, as the fields of ``ScoringOptions``.
     """
-    others = each_of(against or ())
-    if not others and holds_reports(run):
+    asked = [run, *each_of(against or ())]
+    if len(asked) == 1 and holds_reports(run):
         return _report_of_file(Path(run), output, title)
-    names = [run, *others]
+    names, without = expand_grids(asked)
+    if not names:
+        raise NotRunError(f"there is nothing to report yet: {'; '.join(without)}")
+    others = names[1:]
     options = ScoringOptions(**scoring)
     recordings = [open_recording(each, options) for each in names]
     for each in recordings:
@@ -80,15 +84,15 @@ def report(
     runs: dict[str | None, RunFindings] = {None: found[0]}
     summary, plots, compared = None, list[Drawing](), None
     if others:
-        comparison = compare(names, options=options, explain=explain)
+        comparison = compare(asked, options=options, explain=explain)
         compared = document_of(comparison)
         runs = dict(zip(comparison.runs, found, strict=True))
     else:
         summary, plots = _summarise(found[0])
     return write_report(
         (each for name, one in runs.items() for each in _page_reports(one, name)),
-        output or beside(opened[0], "comparison.html" if others else "report.html"),
-        title=title or _title(opened),
+        output or _place_of(asked, opened),
+        title=title or (Path(run).name if names != asked and len(asked) == 1 else _title(opened)),
         summary=summary,
         plots=plots,
         findings={k: v for one in opened for k, v in support_for(one).task_findings(one).items()},
@@ -101,6 +105,14 @@ def report(
         policies=_policies(opened),
         unrecorded={} if others else unrecorded_trials(found[0].folder),
     )
+
+
+def _place_of(asked: Sequence[str | os.PathLike[str]], opened: Sequence[Recording]) -> Path:
+    """Return the file in the folder of a run or a whole grid; of several, in that of the first."""
+    first = opened[0]
+    if len(opened) > len(asked) == 1:
+        return first.path.parent / "report.html"
+    return beside(first, "comparison.html" if len(opened) > 1 else "report.html")
 
 
 def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:

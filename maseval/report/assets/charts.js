@@ -7,11 +7,9 @@ import { count, visible } from "./text.js";
 import { choose } from "./view.js";
 
 const BAR = { width: 132, height: 16 };
-const WIDEST = 0.6; // as in maseval.stats: a bar over more than this says nothing
 
-/** A value within its interval, on a line from 0 to 1; words where the interval is too wide to draw. */
+/** A value within its interval, on a line from 0 to 1. */
 export function intervalBar({ value, low, high }) {
-  if (low != null && high - low > WIDEST) return h("small", { class: "interval" }, "too few tasks");
   const at = (share) => 2 + Math.min(1, Math.max(0, share)) * (BAR.width - 4);
   const middle = BAR.height / 2;
   const band =

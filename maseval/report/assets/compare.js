@@ -163,8 +163,11 @@ function sureCard() {
   const rows = ranked.map((run) => h("tr", {}, h("th", { scope: "row" }, numberedName(run)), ranked.map((other) => cell(run, other))));
   const size = isMany() ? "by-run upright sure" : "by-run sure";
   const listed = found.map(({ first, second, points, interval, p, adjusted, sure }) => [`${names[second]} − ${names[first]}`, `${points} ${interval}`, p, adjusted, sure ? "sure" : ""]);
+  const sure = found.filter((pair) => pair.sure).length;
+  const answer = sure ? `${count.format(sure)} of ${counted(found.length, "difference")} ${sure === 1 ? "is" : "are"} sure.` : `None: each of the ${counted(found.length, "difference")} may be chance.`;
   return card(
     "Which differences are sure",
+    h("p", { class: "answer" }, h("b", {}, answer)),
     h("p", { class: "totals" }, `${found[0].measure} of the run in the row minus that of the run in the column, in percentage points; grey: this may be chance`),
     dataTable("Differences", ["", ...heads], rows, size),
     folded(`All ${counted(found.length, "pair")} with intervals and p-values`, () => tableOf("Pairs", { columns: ["runs", "difference", "p", "p, corrected", ""], rows: listed })),
@@ -322,8 +325,8 @@ export async function comparePage(container, source, title, above) {
     compared.grid && effectsCard(compared.grid),
     sureCard(),
     plots.length > 0 && card("Plots", scrollable("Drawings", h("div", { class: "plots" }, plots.map(drawn)))),
-    tasksCard(),
     later,
+    tasksCard(),
     facts.length > 0 && h("section", { class: "card about", "aria-label": "Runs" }, runFacts(facts)),
     h("footer", {}, [["j", "k"].map((key) => [h("kbd", {}, key), " "]), "next and previous task · ", h("kbd", {}, "/"), " search · ", h("kbd", {}, "Esc"), " close"]),
   ]);
