@@ -12,6 +12,7 @@ import { add, columnHead, dataRow, dataTable, folded, h, nameParts, onKeys, scro
 import { choice } from "./filters.js";
 import { resultsTable, runFacts } from "./overview.js";
 import { addressOfTrials, comparedName, passShare, showTrials, toDifference, trialsIn, trialsInAddress, trialsToOpen } from "./pair.js";
+import { preparePrinting } from "./print.js";
 import { foldedBadges } from "./simulation.js";
 import { between, count, counted, inPoints, percent } from "./text.js";
 import { themeButton } from "./theme.js";
@@ -255,7 +256,7 @@ function tasksCard() {
   const domains = [...new Set(tasks.map(({ domain }) => domain))];
   const field = h("input", { type: "search", id: "search", placeholder: "Task id or text ( / )", "aria-label": "Task id or text", input: () => pick("words")(field.value.trim()) });
   show();
-  addEventListener("beforeprint", () => blocks.whole());
+  preparePrinting(() => openTrials.task || blocks.whole());
   const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by runs"), status);
   return h("section", { class: "card", "aria-labelledby": "tasks" }, title, h("div", { class: "filters", role: "search" }, field, choice("Show", ["all tasks", "only where runs differ"], pick("which")).field, domains.length > 1 && choice("Domain", domains, pick("domain"), "all").field), h("div", { class: "scroll" }, table));
 }

@@ -126,7 +126,8 @@ function modelCall({ model, text, calls = [], tokens, cost }, turn) {
     ["Usage", () => (used.length ? list(used) : "Nothing was recorded.")],
     ["Raw", () => code(known.get("Raw") ?? "")],
   ];
-  return folded([h("span", {}, "Model call"), h("small", {}, model[0][1], turn && ` · turn ${turn[0]} of ${turn[1]}`)], () => tabs("Model call", parts));
+  const title = [h("span", {}, "Model call"), h("small", {}, model[0][1], turn && ` · turn ${turn[0]} of ${turn[1]}`)];
+  return h("div", { class: "model-call" }, folded(title, () => tabs("Model call", parts)));
 }
 
 /** Which turn of its side a message with a model call is, and of how many. */

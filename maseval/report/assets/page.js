@@ -4,6 +4,7 @@ import { showMessage } from "./conversation.js";
 import { detailOf, index, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
 import { add, h, onKeys, toolButton } from "./dom.js";
 import { drawOverview } from "./overview.js";
+import { preparePrinting } from "./print.js";
 import { banner, drawSimulation } from "./simulation.js";
 import { cellOf, drawTasks, everything, makeReachable, moveInTable, shown } from "./table.js";
 import { watchHints } from "./terms.js";
@@ -176,8 +177,7 @@ export async function start(source, { above, below } = {}) {
   addEventListener("hashchange", addressChanged);
   addEventListener("keydown", arrowPressed);
   onKeys({ j: () => go(neighbour(1)), k: () => go(neighbour(-1)), n: () => go(nextFailure()), "/": () => document.getElementById("search").focus(), Escape: () => reading.one && close() });
-  // On paper nothing can be unfolded.
-  addEventListener("beforeprint", () => panel.querySelectorAll("details").forEach((each) => (each.open = true)));
+  preparePrinting(tasks.whole);
   follow();
   await tasks.start();
   mark(reading.one);

@@ -276,7 +276,7 @@ export function drawTasks() {
     restore();
   };
   onFilters(start);
-  addEventListener("beforeprint", () => blocks.whole());
   const section = h("section", { "aria-labelledby": "tasks", class: "card" }, title, bar, h("div", { class: "scroll" }, table));
-  return { section, start, update };
+  const whole = () => document.body.classList.contains("reading") || blocks.whole();
+  return { section, start, update, whole };
 }
