@@ -1,8 +1,9 @@
 // The run, its results and its plots: the part of the page above the table of tasks.
 
-import { distributions, drawn, intervalBar, reasons, whyItFailed } from "./charts.js";
+import { distributions, drawn, intervalBar, reasonOf, reasons, whyItFailed } from "./charts.js";
 import { index, labelling, simulations } from "./data.js";
 import { add, dataTable, folded, h, pairs, scrollable } from "./dom.js";
+import { trialStrip } from "./strip.js";
 import { term } from "./terms.js";
 import { between, count, counted, duration, money, percent, scoreInPercent, shortfall } from "./text.js";
 
@@ -95,7 +96,7 @@ function meaning() {
   return (beside.length > 0 || notes.length > 0) && folded("What does this number mean?", () => [beside.length > 0 && resultsTable({ ...index.results, rows: beside }, undefined, "Additional results"), list]);
 }
 
-function results() {
+function resultsInside() {
   const title = h("h2", { id: "results" }, index.results.rows.length > 1 ? "Results by domain" : "Results");
   if (index.live && !simulations.length) return [title, nothingYet(index.live)];
   return [
@@ -126,10 +127,10 @@ function renew(part, inside) {
   add(part, inside);
 }
 
-/** One picture, with the others folded below it. */
+/** The pictures, folded: they repeat what the table above them has. */
 function pictures() {
-  const [first, ...rest] = index.plots.map(drawn);
-  return [first && scrollable("Picture", first), rest.length > 0 && folded("More plots", () => h("div", { class: "more-plots" }, rest))];
+  const drawings = () => index.plots.map((each) => scrollable("Picture", drawn(each)));
+  return index.plots.length > 0 ? [folded(index.plots.length > 1 ? "Plots" : "Plot", drawings)] : [];
 }
 
 /** The parts in their order, with something `below` the title; `update` shows what is new. */
@@ -139,24 +140,28 @@ export function drawOverview(button, below) {
   const sentence = h("p", { class: "headline" });
   const facts = h("div", {});
   const place = h("div", { class: "plots" });
-  const lead = h("section", { "aria-label": "Run", class: "card about" }, sentence, h("div", { class: "lead" }, place, facts));
-  const card = h("section", { "aria-labelledby": "results", class: "card about" });
-  const why = h("div", { class: "about why" });
+  const strip = h("div", { class: "strip-place" });
+  const why = h("div", { class: "why" });
+  const lead = h("section", { "aria-label": "Summary", class: "card about" }, sentence, h("div", { class: "lead" }, strip, why));
+  const results = h("div", { class: "results-place" });
+  const card = h("section", { "aria-labelledby": "results", class: "card about" }, results, place);
+  const about = h("section", { "aria-label": "Run", class: "card about" }, facts);
   const small = h("div", { class: "about distributions" });
   const update = () => {
     total.textContent = totals();
-    const { doubt: reasons } = index.results;
-    doubt.hidden = !reasons;
-    for (const [part, inside] of [[doubt, reasons && doubtInside(reasons)], [sentence, headline()], [why, whyItFailed()], [small, simulations.length > 0 && distributions()]]) {
+    const { doubt: found } = index.results;
+    doubt.hidden = !found;
+    for (const [part, inside] of [[doubt, found && doubtInside(found)], [sentence, headline()], [strip, trialStrip(reasons(), reasonOf)], [why, whyItFailed()], [small, simulations.length > 0 && distributions()]]) {
       part.replaceChildren();
       add(part, [inside]);
     }
     renew(facts, runFacts(index.facts));
-    renew(card, results());
+    renew(results, resultsInside());
     renew(place, pictures());
-    lead.hidden = index.facts.length === 0 && !place.children.length && !sentence.children.length;
+    lead.hidden = !strip.children.length && !sentence.children.length;
+    about.hidden = index.facts.length === 0;
   };
   update();
   const header = h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), total), button);
-  return { parts: [header, doubt, below, lead, card, why, small], update };
+  return { parts: [header, doubt, below, lead, card, about, small], update };
 }
