@@ -99,8 +99,24 @@ def resume_note(recording: Recording, missing: Mapping[str, int]) -> str | None:
     )
     return (
         f"No verdict, and not held against the agent: {', '.join(reasons)}. To get the missing "
-        f"verdicts, repeat the command that began the run, with --output {path.name}: it resumes."
+        f"verdicts, repeat the command that began the run, with --output {_from_here(path)}: it "
+        "resumes."
     )
+
+
+def _from_here(path: Path) -> Path:
+    """Return a path as a command takes it: relative to the current folder where it lies below."""
+    whole, folder = Path(os.path.abspath(path)), Path.cwd()
+    return whole.relative_to(folder) if whole.is_relative_to(folder) else path
+
+
+def first_obstacle(recording: Recording) -> str | None:
+    """Say why a run without any verdict has none, by the error of its first simulation."""
+    errors = (RecordedReport(report).error for report in recording.reports())
+    first = next(filter(None, errors), None)
+    if first is None:
+        return None
+    return f"No simulation has a verdict. The first ended with {first.type}: {first.message}"
 
 
 _SIDES = {"agent": "agent", "user": "customer"}

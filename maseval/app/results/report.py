@@ -22,6 +22,7 @@ from maseval.app.results.finding import (
 from maseval.app.results.recording import (
     beside,
     facts_of,
+    first_obstacle,
     judging_in_words,
     name_of,
     notes_on,
@@ -177,6 +178,10 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
         *map(str, run.judged_shares),
     ]
     summary["notes"] = [*filter(None, notes)]
+    if not numbers.overall.done and (obstacle := first_obstacle(run.folder)):
+        again = resume_note(run.folder, numbers.overall.missing)
+        summary["obstacle"] = [*filter(None, [obstacle, again])]
+        summary["notes"] = [each for each in summary["notes"] if each != again]
     if run.findings:
         summary["beside"] = variant_rows(run.scores)
         summary["meaning"] += variant_notes(run.scores)

@@ -78,6 +78,8 @@ function headline() {
   const all = rows.at(-1);
   const at = measures.findIndex((name) => /^(pass\^1|success)$/.test(name));
   const rate = all?.measures[at];
+  const { obstacle } = index.results;
+  if (obstacle) return [h("b", {}, obstacle[0]), obstacle.slice(1).map((words) => h("p", { class: "totals" }, words))];
   if (rate?.value == null) return null;
   const who = new Map(index.facts).get("Evaluated") ?? index.title;
   const tasks = all.counts[counts.indexOf("tasks")] ?? index.tasks.length;
@@ -137,7 +139,7 @@ function pictures() {
 export function drawOverview(button, below) {
   const total = h("p", { class: "totals" });
   const doubt = h("section", { "aria-label": "Doubt", class: "doubt" });
-  const sentence = h("p", { class: "headline" });
+  const sentence = h("div", { class: "headline" });
   const facts = h("div", {});
   const place = h("div", { class: "plots" });
   const strip = h("div", { class: "strip-place" });

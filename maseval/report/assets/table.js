@@ -125,6 +125,7 @@ const SUMS = {
 function drawRow({ task: place, trials }) {
   const task = index.tasks[place];
   const passed = trials.filter(({ outcome }) => outcome === "pass").length;
+  const judged = trials.filter(({ outcome }) => outcome === "pass" || outcome === "fail").length;
   return h(
     "tr",
     {},
@@ -132,7 +133,7 @@ function drawRow({ task: place, trials }) {
     h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id", title: task.id }, shortId(task.id)), foldedBadges(task), task.note && h("span", { class: "note of-request", title: task.note }, task.note))),
     h("td", {}, drawCells(place, trials)),
     Object.entries(SUMS).map(([name, show]) => h("td", { class: `number ${columnClass(name)}` }, trials.length ? show(trials) : "–")),
-    h("td", { class: "number" }, trials.length ? `${passed}/${trials.length}` : "–"),
+    h("td", { class: "number" }, judged ? `${passed}/${judged}` : "–"),
   );
 }
 
