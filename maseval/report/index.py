@@ -15,7 +15,7 @@ from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
 from os.path import commonprefix
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from maseval.core.outcome import (
     ComponentUsage,
@@ -26,7 +26,7 @@ from maseval.core.outcome import (
     Simulation,
     TaskKey,
 )
-from maseval.core.recorded import Shape
+from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
 from maseval.core.words import count_of, text
@@ -52,7 +52,8 @@ class Entry(NamedTuple):
     """The entry of one simulation in the index: its row, and ``at``, the place of its report.
 
     ``trial`` is its number as recorded, ``run`` is None unless reports name the run they belong to,
-    ``seconds`` is None if nobody measured them, and ``note`` is what its task is about.
+    ``seconds`` is None if nobody measured them, ``note`` is what its task is about, ``steps``
+    counts its messages, and ``tools`` names those that were called.
     """
 
     at: int
@@ -64,6 +65,8 @@ class Entry(NamedTuple):
     started: str
     note: str
     facts: tuple[Fact, ...]
+    steps: int | None = None
+    tools: tuple[str, ...] = ()
 
     @property
     def key(self) -> TaskKey:
@@ -108,7 +111,25 @@ def entry_of(report: RecordedReport, at: int, title: str | None = None) -> Entry
         started=report.started_at or "",
         note=(title or task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH],
         facts=tuple(facts_of(report)),
+        **_conversation_facts(report),
     )
+
+
+def _conversation_facts(report: RecordedReport) -> dict[str, Any]:
+    """Count the messages and name the tools; read without parsing, as there may be millions."""
+    recorded = mapping(report.environment, "simulation").get("messages")
+    if not isinstance(recorded, list):
+        traces = mapping(report.raw, "traces", "agents").values()
+        recorded = [each for trace in traces for each in entries(mapping(trace).get("messages"))]
+    calls = (
+        call
+        for message in recorded
+        if isinstance(message, dict)
+        for call in entries(message.get("tool_calls"))
+    )
+    names = (mapping(call).get("name") or mapping(call, "function").get("name") for call in calls)
+    tools = tuple(dict.fromkeys(map(str, filter(None, names))))
+    return {"steps": len(recorded) or None, "tools": tools}
 
 
 def task_title(report: RecordedReport) -> str | None:
@@ -189,6 +210,8 @@ _IN_ROW: dict[str, Callable[[Entry], object]] = {
     "cost": lambda entry: entry.row.cost and round(entry.row.cost, 9),
     "tokens": lambda entry: entry.row.tokens,
     "seconds": lambda entry: entry.seconds and round(entry.seconds, 3),
+    "steps": lambda entry: entry.steps,
+    "tools": lambda entry: entry.tools,
 }
 
 

@@ -91,7 +91,8 @@ export function whyItFailed() {
 /** What else can be counted, each in a small card. */
 export function distributions() {
   const others = (wanted) => tally((simulation) => simulation.labels.filter((label) => label !== reasonOf(simulation) && wanted(label)));
-  const labelled = [...ASIDES.map(([title, pattern]) => [title, others((label) => pattern.test(label))]), ["Other labels", others((label) => !isAside(label))]];
+  // The calls at fault stand below the reasons.
+  const labelled = [...ASIDES.slice(0, -1).map(([title, pattern]) => [title, others((label) => pattern.test(label))]), ["Other labels", others((label) => !isAside(label))]];
   return [
     countsOf("Outcome", "outcome", tally((simulation) => simulation.outcome), (name) => name),
     countsOf("Termination", "ended", tally((simulation) => simulation.ended)),

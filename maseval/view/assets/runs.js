@@ -280,7 +280,7 @@ function listFilters() {
   );
 }
 
-function drawList({ root, runs }, notice) {
+function drawRuns({ root, runs }, notice) {
   const heads = RUN_COLUMNS.map(headCell);
   const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen-words" }, "Compare")), heads);
   const table = h("table", { class: "runs" }, h("thead", {}, head));
@@ -304,7 +304,7 @@ export async function runsPage(container) {
     takeRuns(runs, [...known.keys()].filter((name) => !names.has(name)));
   };
   const notice = lostNotice();
-  add(container, drawList(found, notice));
+  add(container, drawRuns(found, notice));
   listen({}, { runs: ({ runs, gone }) => takeRuns(runs, gone) }, () => all().catch(() => {}), notice);
   onKeys({ "/": () => document.getElementById("search").focus() });
   showList();
