@@ -92,8 +92,8 @@ export function parseExpression(text) {
     const wanted = value.word.toLowerCase();
     if (ORDERED.test(plain) && Number.isNaN(Number(wanted))) throw new Error(`${name} ${sign} takes a number, not ${value.word}`);
     at += 3;
-    const matches = (simulation) => [FIELDS[name](simulation)].flat().some((found) => found != null && COMPARE[plain](found, wanted));
-    return sign === "!=" ? (simulation) => !matches(simulation) : matches;
+    const fits = (simulation) => [FIELDS[name](simulation)].flat().some((found) => found != null && COMPARE[plain](found, wanted));
+    return sign === "!=" ? (simulation) => !fits(simulation) : fits;
   }
 
   const found = either();

@@ -8,16 +8,16 @@ import { h } from "./dom.js";
 import { count, duration, money, shortId } from "./text.js";
 import { filters, setFilter } from "./view.js";
 
-const known = (value, show) => (value == null ? "–" : show(value));
+const orDash = (value, show) => (value == null ? "–" : show(value));
 
 // Its name, what it is sorted by, and what it shows.
 const LIST_COLUMNS = [
   ["Task", (one) => one.task, (one) => h("a", { href: linkTo(one), class: "id", title: taskOf(one).id }, [taskOf(one).domain, shortId(taskOf(one).id)].filter(Boolean).join("/"))],
   ["Trial", ({ trial }) => parseFloat(trial), ({ trial }) => trial],
   ["Outcome", ({ outcome }) => Object.keys(OUTCOMES).indexOf(outcome), ({ outcome }) => h("span", { class: `chip ${outcome}` }, OUTCOMES[outcome].word)],
-  ["Score", ({ reward }) => reward, ({ reward }) => known(reward, String)],
-  ["Steps", ({ steps }) => steps, ({ steps }) => known(steps, count.format)],
-  ["Tokens", ({ tokens }) => tokens, ({ tokens }) => known(tokens || null, count.format)],
+  ["Score", ({ reward }) => reward, ({ reward }) => orDash(reward, String)],
+  ["Steps", ({ steps }) => steps, ({ steps }) => orDash(steps, count.format)],
+  ["Tokens", ({ tokens }) => tokens, ({ tokens }) => orDash(tokens || null, count.format)],
   ["Cost", ({ cost }) => cost, ({ cost }) => money(cost)],
   ["Time", ({ seconds }) => seconds, ({ seconds }) => duration(seconds)],
   ["Reason", (one) => reasonOf(one) ?? "", (one) => reasonOf(one) ?? ""],

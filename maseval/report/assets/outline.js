@@ -8,7 +8,7 @@ import { h, onKeys, toolButton } from "./dom.js";
 import { count } from "./text.js";
 
 const LONG = 8;
-const KINDS = [["user", "User"], ["assistant", "Agent"], ["call", "Calls"], ["thought", "Reasoning"]];
+const SHOWN_KINDS = [["user", "User"], ["assistant", "Agent"], ["call", "Calls"], ["thought", "Reasoning"]];
 const SIDES = { __proto__: null, assistant: "Agent", user: "User", tool: "Tool", system: "System" };
 
 // What the reader hid stays hidden when another simulation is opened.
@@ -16,12 +16,12 @@ const hidden = new Set();
 
 function copied(text, button) {
   const said = button.textContent;
-  const tell = (words) => {
+  const say = (words) => {
     button.textContent = words;
     setTimeout(() => (button.textContent = said), 1500);
   };
-  if (!navigator.clipboard) return tell("not possible here");
-  return navigator.clipboard.writeText(text).then(() => tell("copied"), () => tell("not allowed"));
+  if (!navigator.clipboard) return say("not possible here");
+  return navigator.clipboard.writeText(text).then(() => say("copied"), () => say("not allowed"));
 }
 
 /** A message as text: who speaks, what is said, and each call with its result. */
@@ -57,7 +57,7 @@ export function outline(messages, marks, link) {
 }
 
 /** Goes to the next event below the middle of the window, or to the one above it. */
-function step(by) {
+function goToEvent(by) {
   const all = [...document.querySelectorAll("#panel .inside:first-of-type .message.event")];
   const middle = innerHeight / 2;
   const place = (each) => each.getBoundingClientRect();
@@ -67,11 +67,11 @@ function step(by) {
 }
 
 export function watchEventKeys() {
-  onKeys({ "]": () => step(1), "[": () => step(-1) });
+  onKeys({ "]": () => goToEvent(1), "[": () => goToEvent(-1) });
 }
 
 function hideKinds(section) {
-  for (const [kind] of KINDS) section.classList.toggle(`without-${kind}`, hidden.has(kind));
+  for (const [kind] of SHOWN_KINDS) section.classList.toggle(`without-${kind}`, hidden.has(kind));
 }
 
 function kindButton([kind, name]) {
@@ -93,13 +93,13 @@ function foldAll({ currentTarget: button }, open) {
 /** The tools above a conversation; `more` are others. */
 export function talkTools(messages, more) {
   const present = { user: messages.some(({ who }) => who === "user"), assistant: true, call: messages.some(({ calls }) => calls), thought: messages.some(({ thought }) => thought) };
-  const events = messages.length >= LONG && [toolButton("↑ event", "Previous write, error or fault ( [ )", () => step(-1)), toolButton("↓ event", "Next write, error or fault ( ] )", () => step(1))];
+  const events = messages.length >= LONG && [toolButton("↑ event", "Previous write, error or fault ( [ )", () => goToEvent(-1)), toolButton("↓ event", "Next write, error or fault ( ] )", () => goToEvent(1))];
   const tools = h(
     "div",
     { class: "talk-tools" },
     h("small", {}, `${count.format(messages.length)} messages`),
     events,
-    h("div", { class: "kinds", role: "group", "aria-label": "Shown" }, KINDS.filter(([kind]) => present[kind]).map(kindButton)),
+    h("div", { class: "kinds", role: "group", "aria-label": "Shown" }, SHOWN_KINDS.filter(([kind]) => present[kind]).map(kindButton)),
     toolButton("Expand all", "Unfold every result and text", (event) => foldAll(event, true)),
     toolButton("Collapse all", "Fold every result and text", (event) => foldAll(event, false)),
     toolButton("Copy", "Copy the conversation as text", ({ currentTarget }) => copied(messages.map(transcriptOf).join("\n\n"), currentTarget)),

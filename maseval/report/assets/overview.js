@@ -52,7 +52,7 @@ function totals() {
   const parts = [counted(index.tasks.length, "task"), counted(simulations.length, "simulation")];
   if (tokens > 0) parts.push(counted(tokens, "token"));
   if (tokens > 0 || costs.some(Boolean)) parts.push(costs.length > 0 ? money(costs.reduce((sum, cost) => sum + cost, 0)) : "cost not known");
-  if (seconds > 0) parts.push(`${duration(seconds)} total`);
+  if (seconds > 0) parts.push(`simulations took ${duration(seconds)} in sum`);
   return parts.join(" · ");
 }
 
@@ -72,6 +72,11 @@ function tasksInWords(number) {
   return counted(number, `${names} task`.trim());
 }
 
+/** How many tasks have a verdict on one of their trials. */
+function judgedTasks() {
+  return new Set(simulations.filter(({ outcome }) => outcome === "pass" || outcome === "fail").map(({ task }) => task)).size;
+}
+
 /** The run in a sentence: how much it passes, and why most of what failed did. */
 function headline() {
   const { counts, measures, rows } = index.results;
@@ -88,7 +93,7 @@ function headline() {
   const failed = simulations.filter(({ outcome }) => outcome === "fail").length;
   const [[label, number] = []] = labelling() ? [] : reasons();
   const most = label && [`; ${count.format(number)} of its ${counted(failed, "failure")}: `, h("b", {}, label)];
-  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${tasksInWords(tasks)}`, between(rate) && ` (95% CI ${between(rate)})`, missing, most, "."];
+  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${missing ? `the ${count.format(judgedTasks())} of ${tasksInWords(tasks)} with a verdict` : tasksInWords(tasks)}`, between(rate) && ` (95% CI ${between(rate)})`, missing, most, "."];
 }
 
 /** What the numbers mean, and those beside the official one. */
