@@ -1,6 +1,7 @@
 """What comes out of the printer: the text of the PDF, and a picture of its pages."""
 
 import re
+from itertools import pairwise
 
 import pypdfium2
 import pytest
@@ -71,7 +72,7 @@ def test_no_two_lines_of_a_printed_page_lie_on_each_other(visit, failed, tmp_pat
         boxes = [words.get_charbox(at) for at in range(words.count_chars())]
         glyphs = [box for box in boxes if box[2] - box[0] > 1 and box[3] - box[1] > 3]
         middles = sorted(((low + high) / 2, left, right) for left, low, right, high in glyphs)
-        for (one, left, right), (other, begin, end) in zip(middles, middles[1:], strict=False):
+        for (one, left, right), (other, begin, end) in pairwise(middles):
             overlap = min(right, end) - max(left, begin)
             same_line = abs(one - other) < 5
             assert not (same_line and overlap > 0.6 * min(right - left, end - begin))

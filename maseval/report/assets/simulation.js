@@ -2,7 +2,7 @@
 // that the verdict rests on.
 
 import { conversationSection } from "./conversation.js";
-import { index, taskOf } from "./data.js";
+import { belowSimulation, index, taskOf } from "./data.js";
 import { code, dataRow, dataTable, folded, h, pairs, prose } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { meaningOf, term } from "./terms.js";
@@ -99,7 +99,7 @@ export function drawSimulation(simulation, detail, link) {
   const travel = { to: undefined };
   const more = { lost: decision(simulation, detail), gone: simulation.outcome === "fail" && noReturn(detail), simulation, travel: (message) => travel.to?.(message), onTravel: (to) => (travel.to = to) };
   const sections = drawSections(known, link, more);
-  return [doubtLine(detail), verdictLine(simulation, detail), tagLine(simulation), contents(sections), wishLine(detail), sections];
+  return [doubtLine(detail), verdictLine(simulation, detail), tagLine(simulation), contents(sections), wishLine(detail), sections, belowSimulation(simulation)];
 }
 
 /** What the customer wants, in the words of the task. */

@@ -47,6 +47,7 @@ const MEANINGS = [
   [/^record: /, "Computed again, the verdict is not the recorded one."],
   [/^unclear: /, "The evidence does not show who failed."],
   [/^without breaches found/, "Only passes in which no breach of the policy was found: an upper bound, as rules do not find everything."],
+  [/^Notes$/, "What people wrote about this simulation. Notes are kept beside the run, and no number depends on them."],
   [/^First wrong step$/, "The first message with a fault that decided the verdict. It may still have been put right afterwards."],
   [/^Point of no return$/, "The first message after which nothing could have put it right any more: later calls cannot undo what was written, or no call came later."],
   [/^Policy$/, "The rules that the agent was told to obey."],

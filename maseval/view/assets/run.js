@@ -10,6 +10,7 @@ import { visible } from "../text.js";
 import { listen, lostNotice } from "./events.js";
 import { topBar } from "./frame.js";
 import { liveStrip } from "./live.js";
+import { notesOf } from "./notes.js";
 import { ask, comparedRuns, served } from "./server.js";
 
 const BATCH = 200;
@@ -60,6 +61,7 @@ export async function runPage(run) {
     found = undefined;
     return now;
   };
+  source.below = notesOf(run);
   const { strip, show } = liveStrip();
   let page;
   let latest;
