@@ -413,7 +413,14 @@ def _item(
         except UnknownDomainError as error:
             way_out = "if the simulations are of a variant of one of them, name it with --domain"
             raise UnknownDomainError(f"{error}; {way_out}") from None
-        return RecordItem(simulation, world, each.solo, cast("Any", each.verdict))
+        version = each.version if each.version in RELEASES else None
+        if version is not None:
+            whole.version_from = BY_RUN if whole.version_from == BY_DEFAULT else whole.version_from
+            world = world_of(world.name, version, each.lenient)
+        verdict = cast("Any", each.verdict)
+        return RecordItem(
+            simulation, world, each.solo, verdict, lenient=each.lenient, version=version
+        )
     if "repeat_idx" in each:
         report = cast("Report", each)
         return _of_report(report, simulation_of(report), domain, whole)

@@ -286,9 +286,10 @@ RESULTS_NAME = "results.json"
 SIMULATIONS_NAME = "simulations"
 NOT_SUPPORTED = "a full-duplex (voice) simulation is not supported and is not scored"
 
-Layout = Literal["results", "lines", "directory"]
+Layout = Literal["results", "lines", "directory", "trajectories"]
 _RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
-_SIMULATION_KEYS = frozenset({"simulations", "simulation_index"})
+_TRAJECTORY_KEYS = frozenset({"steps"})
+_SIMULATION_KEYS = frozenset({"simulations", "simulation_index"}) | _TRAJECTORY_KEYS
 _LINE_KEYS = frozenset({"simulation", "messages"})
 
 
@@ -322,6 +323,8 @@ def layout_of(path: Path) -> Layout | None:
                 return "directory" if (path.parent / SIMULATIONS_NAME).is_dir() else "results"
             if name in _LINE_KEYS:
                 return "lines"
+            if name in _TRAJECTORY_KEYS:
+                return "trajectories"
     return None
 
 

@@ -1,11 +1,12 @@
 """Results files: what tau2-bench wrote, and what we wrote, one simulation at a time.
 
-Three forms are recognised by their content, packed with gzip or not:
+Four forms are recognised by their content, packed with gzip or not:
 
 * a results file of tau2-bench v0.2.0 or v1.0.x: one object with ``info``, ``tasks`` and
   ``simulations``, in any order;
 * a folder of v1.0.x: the same object in ``results.json``, each simulation in a file of its own;
-* one object a line that holds a ``simulation``, and may hold its ``domain`` and verdict.
+* one object a line that holds a ``simulation``, and may hold its ``domain`` and verdict;
+* trajectories in ATIF: one in a file, one a line, or a folder of files.
 
 After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
@@ -13,7 +14,7 @@ After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,11 +43,13 @@ from maseval.benchmark.tau2.results.layout import (
     open_json,
     simulation_files,
 )
+from maseval.benchmark.tau2.results.trajectories import TaskNames, simulation_of_trajectory
 from maseval.core.outcome import MOST_SIMULATIONS
 from maseval.core.recorded import mapping
 from maseval.core.storage.redaction import redact
 from maseval.core.storage.strict_json import MAX_DEPTH, is_shallow
 from maseval.core.words import count_of
+from maseval.exchange.atif import TrajectoryError, extension_of, trajectory_files
 
 logger = logging.getLogger(__name__)
 
@@ -78,13 +81,17 @@ def recorded_domain(info: Mapping[str, object]) -> str | None:
 class RecordedSimulation:
     """A simulation of a file, with what the file says about it elsewhere.
 
-    ``verdict`` is the simulation's own ``reward_info``, or the one beside it.
+    ``verdict`` is the simulation's own ``reward_info``, or the one beside it. ``version`` is the
+    release by which it was run, and ``lenient`` says that its tools were: trajectories of ours
+    record both.
     """
 
     simulation: SimulationForm
     domain: str | None
     solo: bool = False
     verdict: RewardInfo | None = None
+    version: str | None = None
+    lenient: bool = False
 
 
 class ResultsFile:
@@ -94,15 +101,18 @@ class ResultsFile:
     simulations and then a ``ResultsFormatError``.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
-        if self.path.is_dir():
+    def __init__(self, path: str | os.PathLike[str], task: str | None = None) -> None:
+        self.path, self._named = Path(path), task
+        self._trajectories: list[Path] = []
+        if self.path.is_dir() and not (self.path / RESULTS_NAME).is_file():
+            self._trajectories = trajectory_files(self.path)
+        if self.path.is_dir() and not self._trajectories:
             self.path /= RESULTS_NAME
-        layout = layout_of(self.path)
+        layout = layout_of(self._trajectories[0] if self._trajectories else self.path)
         if layout is None:
             raise ResultsFormatError(
                 f"{self.path}: neither a results file (an object with 'simulations') nor lines "
-                "that hold a simulation"
+                "that hold a simulation, nor trajectories in ATIF"
             )
         self.layout: Layout = layout
 
@@ -144,7 +154,9 @@ class ResultsFile:
         A simulation that is not in v0.2.0's form goes to ``on_malformed`` as an error, without
         which the error is raised. An error in the file itself is always raised.
         """
-        read = self._from_line if self.layout == "lines" else self._from_results
+        read = {"lines": self._from_line, "trajectories": self._from_trajectory}.get(
+            self.layout, self._from_results
+        )
         for index, value in enumerate(self._values()):
             if index == MOST_SIMULATIONS:
                 text = f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
@@ -162,6 +174,8 @@ class ResultsFile:
         """Return one part of a results file, read no further than needed."""
         if self.layout == "lines":
             return None
+        if self.layout == "trajectories":
+            return self._first_info if wanted == "info" else None
         with open_json(self.path) as stream:
             for key in stream.members():
                 if key == wanted:
@@ -174,7 +188,7 @@ class ResultsFile:
         return None
 
     def _values(self) -> Iterator[object]:
-        if self.layout == "directory":
+        if self.layout == "directory" or self._trajectories:
             yield from self._files()
             return
         count = 0
@@ -190,7 +204,9 @@ class ResultsFile:
             raise ResultsFormatError(text) from error
 
     def _files(self) -> Iterator[object]:
-        files = simulation_files(self.path, self._member("simulation_index"))
+        files = self._trajectories
+        if not files:
+            files = simulation_files(self.path, self._member("simulation_index"))
         for file in files:
             with open_json(file) as stream:
                 yield stream.value()
@@ -220,6 +236,8 @@ class ResultsFile:
         """The release whose form the first simulation has, ``1.0.1`` or ``0.2.0``."""
         if self.layout == "directory":
             return "1.0.1"
+        if self.layout == "trajectories":
+            return "0.2.0"
         try:
             first = next(self._values(), None)
             if first is not None:
@@ -230,6 +248,36 @@ class ResultsFile:
         except ResultsFormatError:  # reported again when the simulations are read
             return "0.2.0"
         return "1.0.1" if later else "0.2.0"
+
+    @cached_property
+    def _first_info(self) -> Mapping[str, object]:
+        """The agent and the user of the first trajectory, as the others should have them."""
+        try:
+            first = mapping(next(self._values(), None))
+        except ResultsFormatError:  # reported again when the trajectories are read
+            return {}
+        agent, own = mapping(first, "agent"), extension_of(first)
+        sides = {"agent": agent.get("name"), "user": None}
+        models = {"agent": agent.get("model_name"), "user": own.get("user_model")}
+        return {
+            f"{side}_info": {"implementation": name, "llm": models[side], "llm_args": None}
+            for side, name in sides.items()
+        }
+
+    @cached_property
+    def _names(self) -> TaskNames:
+        return TaskNames.of(self._named)
+
+    def _from_trajectory(self, index: int, value: object) -> RecordedSimulation:
+        file = self._trajectories[index].name if self._trajectories else self.path.name
+        name = mapping(value).get("trajectory_id") or mapping(value).get("session_id")
+        where = f"{self.path}, trajectory {index} ({name or file})"
+        try:
+            found = simulation_of_trajectory(value, self._names, file)
+        except TrajectoryError as error:
+            raise ResultsFormatError(f"{where}: {error}") from None
+        record = self._make_record(index, found.simulation, domain=found.domain, solo=found.solo)
+        return replace(record, version=found.version, lenient=found.lenient)
 
     def _from_line(self, index: int, value: Any) -> RecordedSimulation:
         match value:
@@ -277,6 +325,9 @@ class ResultsFile:
         return RecordedSimulation(simulation, domain, solo, recorded)
 
 
-def read_results(path: str | os.PathLike[str]) -> ResultsFile:
-    """Open a results file; only its kind is determined yet."""
-    return ResultsFile(path)
+def read_results(path: str | os.PathLike[str], task: str | None = None) -> ResultsFile:
+    """Open a results file; only its kind is determined yet.
+
+    ``task`` names the task of trajectories that do not say it, or a JSON file that does.
+    """
+    return ResultsFile(path, task)
