@@ -164,7 +164,7 @@ def score(
         return FileScore(source.path, found)
 
     # Every file is opened before any is judged, so that a wrong name is told at once.
-    return [judge(each) for each in [open_source(file) for file in each_of(files)]]
+    return [judge(each) for each in [open_source(file, options) for file in each_of(files)]]
 
 
 def certify(

@@ -57,11 +57,11 @@ from maseval.runs.verdict_check import (
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
 
-def open_source(file: str | os.PathLike[str]) -> Recording:
+def open_source(file: str | os.PathLike[str], options: ScoringOptions | None = None) -> Recording:
     """Open a run by its folder, its name, or as ``last``, or a results file."""
     found = open_run_or_file(file)
     if isinstance(found, Path):
-        return ResultsFileRun(found)
+        return ResultsFileRun(found, options)
     check_benchmark(found, TAU2)
     warn_of_damage(found)
     return found
@@ -150,7 +150,7 @@ class ResultsFileRun:
     ) -> None:
         self.path, self._on_progress = path, on_progress
         self.options = options or ScoringOptions()
-        self.file: ResultsFile = read_results(path)
+        self.file: ResultsFile = read_results(path, self.options.task_id)
         self._setup = RecordedSetup.of_file(self.file)
         self.judged = 0
         """The number of simulations judged so far; another thread may ask for it."""

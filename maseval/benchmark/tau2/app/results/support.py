@@ -183,6 +183,7 @@ class Tau2Support(BenchmarkSupport):
     calibration = _function("app.results.labelling", "calibration_in_words")
     recording = _function("app.results.sources", "ResultsFileRun")
     holds_results = _function("results", "has_simulations")
+    conversations = _function("app.sharing.conversations", "conversations")
     exports = "tau2-bench"
     export = _function("app.sharing.export", "export_with_notes")
 
