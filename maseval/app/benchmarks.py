@@ -215,6 +215,9 @@ class BenchmarkSupport:
         """Return True for a results file of this benchmark; read no further than needed."""
         return False
 
+    public_name: str | None = None
+    """The name by which public collections of results know the benchmark."""
+
     exports: str | None = None
     """The name of the form in which ``export`` writes runs, for ``maseval export --format``."""
 

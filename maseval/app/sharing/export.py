@@ -9,10 +9,10 @@ from pathlib import Path
 from maseval.app.benchmarks import ExportedPath, all_support, support_for
 from maseval.app.results.finding import open_recording, warn_of_damage
 from maseval.app.results.recording import name_of
-from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
+from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport, RecordedSoftware
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import atomic_file, atomic_folder
+from maseval.core.storage.files import atomic_file, atomic_folder, check_free
 from maseval.exchange.atif_writing import Conversation, chat_form, trajectory_of
 from maseval.runs.recording import Recording
 
@@ -57,17 +57,11 @@ def _open(run: str | os.PathLike[str]) -> Recording:
     return recording
 
 
-def refuse_existing(target: Path, overwrite: bool) -> None:
-    if os.path.lexists(target) and not overwrite:
-        text = f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        raise OutputExistsError(text)
-
-
 def _write_trajectories(
     recording: Recording, output: Path | None, overwrite: bool, single: bool
 ) -> ExportedPath:
     target = output or Path(f"{name_of(recording)}.{ATIF}{'.jsonl' if single else ''}")
-    refuse_existing(target, overwrite)
+    check_free(target, overwrite)
     every = _trajectories(recording)
     first = next(every, None)
     if first is None:
@@ -79,7 +73,7 @@ def _write_trajectories(
                 file.write(f"{text}\n".encode("ascii"))
                 changed += bool(notes)
     else:
-        with atomic_folder(target, lambda: refuse_existing(target, overwrite)) as folder:
+        with atomic_folder(target, lambda: check_free(target, overwrite)) as folder:
             for name, text, notes in chain([first], every):
                 (folder / f"{name}.atif.json").write_text(f"{text}\n", encoding="ascii")
                 changed += bool(notes)

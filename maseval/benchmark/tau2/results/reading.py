@@ -14,6 +14,7 @@ After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research
 import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -48,7 +49,7 @@ from maseval.core.outcome import MOST_SIMULATIONS
 from maseval.core.recorded import mapping
 from maseval.core.storage.redaction import redact
 from maseval.core.storage.strict_json import MAX_DEPTH, is_shallow
-from maseval.core.words import count_of
+from maseval.core.words import count_of, text_or_none
 from maseval.exchange.atif import TrajectoryError, extension_of, trajectory_files
 
 logger = logging.getLogger(__name__)
@@ -175,7 +176,7 @@ class ResultsFile:
         if self.layout == "lines":
             return None
         if self.layout == "trajectories":
-            return self._first_info if wanted == "info" else None
+            return self._common_info if wanted == "info" else None
         with open_json(self.path) as stream:
             for key in stream.members():
                 if key == wanted:
@@ -250,18 +251,19 @@ class ResultsFile:
         return "1.0.1" if later else "0.2.0"
 
     @cached_property
-    def _first_info(self) -> Mapping[str, object]:
-        """The agent and the user of the first trajectory, as the others should have them."""
-        try:
-            first = mapping(next(self._values(), None))
-        except ResultsFormatError:  # reported again when the trajectories are read
-            return {}
-        agent, own = mapping(first, "agent"), extension_of(first)
-        sides = {"agent": agent.get("name"), "user": None}
-        models = {"agent": agent.get("model_name"), "user": own.get("user_model")}
+    def _common_info(self) -> Mapping[str, object]:
+        """The agent and the user that all trajectories have in common."""
+        names: dict[str, set[str | None]] = {"agent": set(), "model": set(), "user": set()}
+        with suppress(ResultsFormatError):  # reported again when the trajectories are read
+            for value in self._values():
+                agent, own = mapping(value, "agent"), extension_of(value)
+                names["agent"].add(text_or_none(agent.get("name")))
+                names["model"].add(text_or_none(agent.get("model_name")))
+                names["user"].add(text_or_none(own.get("user_model")))
+        known = {key: each.pop() if len(each) == 1 else None for key, each in names.items()}
         return {
-            f"{side}_info": {"implementation": name, "llm": models[side], "llm_args": None}
-            for side, name in sides.items()
+            "agent_info": {"implementation": known["agent"], "llm": known["model"]},
+            "user_info": {"implementation": None, "llm": known["user"]},
         }
 
     @cached_property

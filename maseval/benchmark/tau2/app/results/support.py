@@ -185,6 +185,7 @@ class Tau2Support(BenchmarkSupport):
     holds_results = _function("results", "has_simulations")
     conversations = _function("app.sharing.conversations", "conversations")
     exports = "tau2-bench"
+    public_name = "tau_bench.text"
     export = _function("app.sharing.export", "export_with_notes")
 
     def made(self, folder: Recording) -> bool:
