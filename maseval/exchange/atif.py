@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.recorded import Shape, mapping, whole_number
+from maseval.core.recorded import Shape, entries, mapping, whole_number
 from maseval.core.storage.strict_json import MAX_DEPTH, is_shallow
 from maseval.core.words import excerpt, text_or_none
 
@@ -160,7 +160,7 @@ class _Conversation:
         message["turn_idx"] = len(self._messages)
         for told in (mapping(self._defaults, message["role"]), own):
             message |= mapping(told, "message")
-            for key in told.get("absent") or ():
+            for key in entries(told.get("absent")):
                 message.pop(str(key), None)
         self._messages.append(message)
 

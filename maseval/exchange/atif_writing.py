@@ -83,7 +83,9 @@ def trajectory_of(conversation: Conversation) -> tuple[JsonDict, list[str]]:
     for message in messages:
         steps.add(message)
     customers = [each for each in messages if each["role"] == "user"]
-    unsaid = sum(mapping(each, "usage").get("prompt_tokens") or 0 for each in customers)
+    unsaid = sum(
+        whole_number(mapping(each, "usage").get("prompt_tokens")) or 0 for each in customers
+    )
     if unsaid:
         notes.append(f"{count_of(unsaid, 'input token')} of the customer are not in the metrics")
     told = {**conversation.told, "user_model": conversation.user_model, "simulation": record}

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Unpack
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
-    ExportedPath,
     OnProgress,
     all_support,
     support_that_answers,

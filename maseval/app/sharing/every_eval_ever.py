@@ -57,7 +57,7 @@ def write_results(recording: Recording, output: Path | None, overwrite: bool) ->
         name = UUID(bytes=hashlib.sha256(digest.digest()).digest()[:16], version=4)
         place = Path("data", *map(_folder_name, (results.collection, *results.model)))
         (folder / place).mkdir(parents=True)
-        detailed = {
+        detailed: JsonDict = {
             "format": "jsonl",
             "file_path": f"{place.as_posix()}/{name}_samples.jsonl",
             "hash_algorithm": "sha256",

@@ -22,7 +22,7 @@ from maseval.benchmark.macs.scoring import (
     score_conversations,
 )
 from maseval.benchmark.macs.trajectories import trajectories_of
-from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
+from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.judge import Judge
 from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.model import resolve_model

@@ -4,14 +4,14 @@ Ours name their task, domain, release and ending in ``extra.maseval``. Of others
 the task, and whatever else is missing; nothing is guessed. A recorded verdict is only compared.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, cast
 
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.formats.message import is_user_stop
+from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import mapping
@@ -62,11 +62,11 @@ class TaskNames:
             raise ConfigurationError(f"{given} should be an object of tasks by trajectory")
         return cls(None, tasks)
 
-    def about(self, names: tuple[str | None, ...]) -> Mapping[str, object]:
+    def about(self, names: Iterable[str | None]) -> Mapping[str, object]:
         """Return what is said of the trajectory with one of these names."""
         if self.task is not None:
             return {"task_id": self.task}
-        return next((self.by_name[name] for name in names if name in self.by_name), {})
+        return next((self.by_name[name] for name in names if name and name in self.by_name), {})
 
 
 def simulation_of_trajectory(value: object, names: TaskNames, file: str) -> ImportedSimulation:
@@ -92,7 +92,7 @@ def _describe(found: Trajectory, file: str) -> dict[str, Any]:
     """Return what a stranger's trajectory says of the simulation by itself."""
     times = [each["timestamp"] for each in found.messages if each.get("timestamp")]
     costs = [each["cost"] for each in found.messages if each.get("cost") is not None]
-    last = found.messages[-1:]
+    last = [cast("Tau2Message", each) for each in found.messages[-1:]]
     stopped = any(each["role"] == "user" and is_user_stop(each) for each in last)
     return {
         "id": found.id or file,

@@ -1,6 +1,6 @@
 """The conversations of a run or a results file, for ``maseval export --format atif``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any
@@ -88,17 +88,13 @@ def _of_report(report: Tau2Report, setup: RecordedSetup) -> Conversation:
     )
 
 
-def _briefing(
-    report: Tau2Report, setup: RecordedSetup
-) -> tuple[str | None, list[Mapping[str, object]]]:
+def _briefing(report: Tau2Report, setup: RecordedSetup) -> tuple[str | None, list[dict[str, Any]]]:
     """Return the prompt and the tools of the agent, if they are still those of the run."""
     with suppress(MASEvalError):
         wanted = report.settings.get("policy_sha256")
         found = (each for each in policies(report.world) if _hash(each) == wanted)
         policy = next(found, None)
-        wording = wording_of(
-            "ours" if report.texts.get("name") == "ours" else None, report.release
-        )
+        wording = wording_of("ours" if report.texts.get("name") == "ours" else None, report.release)
         if report.texts and wording.sha256 != report.texts.get("sha256"):
             return policy, []
         kit, names = report.world.toolkit, entries(report.settings.get("tool_names"))
