@@ -89,13 +89,15 @@ def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
     return RunFolder.read(path) if is_run_folder(path) else path
 
 
+def is_results_folder(path: Path) -> bool:
+    """Return True if results are kept in a folder: a file for each simulation or trajectory."""
+    return (path / "results.json").is_file() or bool(trajectory_files(path))
+
+
 def run_or_file_path(name: str | os.PathLike[str]) -> Path:
     """Return the folder of a run, or the path of a results file or of a folder with one."""
     path = Path(name)
-    holds_results = not is_run_folder(path) and (
-        (path / "results.json").is_file() or bool(trajectory_files(path))
-    )
-    if path.is_file() or holds_results:
+    if path.is_file() or (is_results_folder(path) and not is_run_folder(path)):
         return path
     try:
         return run_path(name)
