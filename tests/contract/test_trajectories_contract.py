@@ -69,8 +69,8 @@ def test_real_conversations_are_judged_the_same(domain, contract_dir, tau2_data,
     for each in (first, second):
         del each["path"], each["version_from"]
     assert first == second
-    assert second["agreeing"] == second["compared"] == CONVERSATIONS[domain] - 2 * (
-        domain == "retail"
+    assert (
+        second["agreeing"] == second["compared"] == CONVERSATIONS[domain] - 2 * (domain == "retail")
     )
     one, two = ([each.reward for each in score.found.simulations] for score in scores)
     assert one == two

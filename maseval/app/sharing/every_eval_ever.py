@@ -7,7 +7,6 @@ say stands in the details, which are texts. The same run gives the same files.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -23,7 +22,8 @@ from maseval.core.recorded import RecordedMessage, mapping
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_folder, check_free
 from maseval.core.storage.redaction import redact
-from maseval.core.words import count_of, text
+from maseval.core.words import count_of, text, text_or_none
+from maseval.interface.telemetry.simulation import SECOND, bounds
 from maseval.runs.recording import Recording
 from maseval.stats import Estimate
 
@@ -83,22 +83,17 @@ class _Results:
         self._benchmark = str(self.config.get("benchmark") or "benchmark")
         self.collection = support.public_name or self._benchmark
         agent = self.config.get("agent")
-        named = mapping(agent).get("model") or mapping(agent).get("player") or agent
-        self.model = _model_of(named if isinstance(named, str) else None)
-        times = [self._moment(report) for report in found.folder.reports()]
+        model, player = (mapping(agent).get(key) for key in ("model", "player"))
+        # A scripted agent is nobody's model, and the form asks for a developer.
+        named = model or (f"maseval/{player}" if player else agent)
+        times, models = [], {text_or_none(named)}
+        for report in map(RecordedReport, found.folder.reports()):
+            times.append(_moments(report))
+            models.add(report.models_of("agent"))
+        known = sorted(filter(None, models))
+        self.model = _model_of(known[0] if len(known) == 1 else text_or_none(named))
         self._began, self._ended = min(times)[0], max(end for _, end in times)
         self.id = f"{self.collection}/{'/'.join(self.model)}/{self._ended}"
-
-    @staticmethod
-    def _moment(report: Mapping[str, object]) -> tuple[str, str]:
-        """Return when a repetition began, and in Unix time when it ended."""
-        parsed = RecordedReport(report)
-        began = parsed.started_at or ""
-        try:
-            seconds = datetime.fromisoformat(began).timestamp() + (parsed.seconds or 0)
-        except (ValueError, OverflowError):
-            seconds = 0.0
-        return began, f"{seconds:.6f}"
 
     def document(self) -> JsonDict:
         """Return the aggregated results."""
@@ -242,6 +237,11 @@ class _Results:
             "error": str(report.error) if report.error else None,
             "metadata": _texts(facts),
         }
+
+
+def _moments(report: RecordedReport) -> tuple[str, str]:
+    """Return when a repetition began, and in Unix time when it ended."""
+    return report.started_at or "", f"{bounds(report)[1] / SECOND:.6f}"
 
 
 _TOKENS = ("input_tokens", "output_tokens")
