@@ -75,10 +75,10 @@ test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
 	  $(FRAMEWORK_VENVS)/$*/bin/python -m pytest -q \
 	  tests/interface tests/test_examples.py -m "needs(library='$(or $(MODULE_$*),$*)')"
 
-test-framework-exchange: | $(UV)
-	@if $(UV) python find --quiet $(EXCHANGE_PYTHON) >/dev/null 2>&1; then \
-	  $(MAKE) --no-print-directory test-with-exchange; \
-	else echo "exchange: skipped, as there is no Python $(EXCHANGE_PYTHON) here"; fi
+test-framework-exchange: $(READY)
+	@found=$$($(BIN)/python -m scripts.pythons $(EXCHANGE_PYTHON) | cut -d ' ' -f 2); \
+	if [ -n "$$found" ]; then $(MAKE) --no-print-directory PYTHON="$$found" test-with-exchange; \
+	else echo "exchange: skipped, as this machine has no Python $(EXCHANGE_PYTHON)"; fi
 
 .PHONY: test-framework-exchange test-with-exchange
 test-with-exchange: $(FRAMEWORK_VENVS)/exchange/.ready
@@ -185,7 +185,7 @@ $(RAY_READY): requirements/ray.txt pyproject.toml | $(UV)
 # torch needs other packages on other machines.
 $(FRAMEWORK_VENVS)/%/.ready: requirements/frameworks/%.txt pyproject.toml | $(UV)
 	@echo "Setting up $(@D), once ..." >&2
-	@$(if $(filter exchange,$*),$(UV) venv --quiet --clear --seed --python $(EXCHANGE_PYTHON),$(PYTHON) -m venv) $(@D)
+	@$(PYTHON) -m venv $(@D)
 	@$(INSTALL) $(@D) $(if $(filter transformers,$*),,--no-deps) -r $<
 	@$(INSTALL) $(@D) --no-deps -e .
 	@touch $@
