@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import re
+from pathlib import Path
 
+import jsonschema
 import pytest
 
 from maseval import commands
@@ -94,6 +97,34 @@ def test_any_benchmark_is_written_as_trajectories(tmp_path):
         (message.role, message.content) for _, message in said
     ]
     assert first["extra"]["maseval"]["simulation"]["evaluation"]
+
+
+def test_the_extension_has_the_documented_schema(library, tmp_path):
+    page = (Path(__file__).parents[3] / "docs" / "exchange.md").read_text(encoding="utf-8")
+    (schema,) = (
+        json.loads(block)
+        for block in re.findall(r"```json\n(.*?)```", page, re.S)
+        if "$defs" in block
+    )
+    part = {**schema["$defs"]["difference"], "properties": {"kind": {"type": "string"}}}
+    part["properties"] |= schema["$defs"]["difference"]["properties"]
+    booking = commands.run(benchmark=BOOKING, num_tasks=1, output=tmp_path / "run").folder
+    count = 0
+    for run in (library, booking):
+        (found,) = commands.export(
+            run, "atif", tmp_path / f"{run.name}.jsonl", single=True, overwrite=True
+        )
+        for line in found.path.read_text().splitlines():
+            root = json.loads(line)
+            jsonschema.validate(root["extra"]["maseval"], schema)
+            results = [
+                each for s in root["steps"] for each in s.get("observation", {}).get("results", ())
+            ]
+            for each in (*root["steps"], *results):
+                if "extra" in each:
+                    jsonschema.validate(each["extra"]["maseval"], part)
+                    count += 1
+    assert count
 
 
 @pytest.mark.parametrize("form", ["atif", "eee"])
