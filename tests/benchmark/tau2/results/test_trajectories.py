@@ -82,8 +82,8 @@ def test_every_command_takes_a_trajectory(run, exported):
     assert maseval("compare", run, exported).exit_code == 0
     page = commands.report(file, file.parent.parent / "page.html")
     assert "library" in page.read_text()
-    assert maseval("explain", file).exit_code == 0
-    assert maseval("tau2", "certify", file, "--partial").exit_code == 0
+    assert maseval("explain", file, commands.show(file).lines[0].task_id).exit_code == 0
+    assert maseval("tau2", "certify", file).exit_code == 0
 
 
 def test_a_claimed_verdict_is_compared_and_not_believed(exported, tmp_path):
