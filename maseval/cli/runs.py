@@ -32,7 +32,6 @@ from maseval.cli.options import (
     argument,
     flag,
     option,
-    renamed_option,
     runs_argument,
     with_scoring_options,
 )
@@ -239,7 +238,6 @@ def export(
         "--format",
         show_default="by the extension of --output",
     ),
-    to: str | None = option(None, "", hidden=True),
     table: list[str] | None = option(
         None,
         "runs, simulations, messages, agents, tool_calls, checks, findings, scores or all "
@@ -275,7 +273,7 @@ def export(
         raise typer.BadParameter("--single is for --format atif")
     written = write(
         runs,
-        to=renamed_option(to, "--to", form, "--format"),
+        to=form,
         tables=table or ["simulations"],
         output=output,
         overwrite=overwrite,
@@ -332,7 +330,6 @@ def bundle(
         show_default="NAME.maseval.zip here; its name below the runs",
     ),
     opened: bool = flag("Check an archive, and open it as a run.", "--open"),
-    to: Path | None = option(None, "", hidden=True),
     verify: bool = option(
         True, "With --open, recompute the rewards of the run.", "--verify/--no-verify"
     ),
@@ -349,7 +346,7 @@ def bundle(
     hold, or the data here is not that of the run.
     """
     if opened:
-        _open_bundle(run, renamed_option(to, "--to", output, "--output"), verify, as_json)
+        _open_bundle(run, output, verify, as_json)
         return
     made = commands.bundle(run, output, overwrite=overwrite)
     print_parts(map(note, made.manifest["notes"]), stderr())

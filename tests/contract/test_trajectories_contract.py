@@ -72,5 +72,5 @@ def test_real_conversations_are_judged_the_same(domain, contract_dir, tau2_data,
     assert (
         second["agreeing"] == second["compared"] == CONVERSATIONS[domain] - 2 * (domain == "retail")
     )
-    one, two = ([each.reward for each in score.found.simulations] for score in scores)
+    one, two = ([each.reward for each in score.simulations] for score in scores)
     assert one == two

@@ -1,29 +1,28 @@
 """Results files: what tau2-bench wrote, and what we wrote, one simulation at a time.
 
-Four forms are recognised by their content, packed with gzip or not:
+Three forms are recognised by their content, packed with gzip or not:
 
 * a results file of tau2-bench v0.2.0 or v1.0.x: one object with ``info``, ``tasks`` and
   ``simulations``, in any order;
 * a folder of v1.0.x: the same object in ``results.json``, each simulation in a file of its own;
-* one object a line that holds a ``simulation``, and may hold its ``domain`` and verdict;
-* trajectories in ATIF: one in a file, one a line, or a folder of files.
+* one object a line that holds a ``simulation``, and may hold its ``domain`` and verdict.
 
 After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
+import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from maseval.benchmark.tau2.conversation.recording import is_full_duplex
 from maseval.benchmark.tau2.data import VARIANT_MARK
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
+from maseval.benchmark.tau2.domains.releases import DEFAULT_RELEASE
+from maseval.benchmark.tau2.formats.simulation import RawTask, RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.layout import (
     NOT_SUPPORTED,
     RESULTS_NAME,
@@ -44,17 +43,22 @@ from maseval.benchmark.tau2.results.layout import (
     open_json,
     simulation_files,
 )
-from maseval.benchmark.tau2.results.trajectories import TaskNames, simulation_of_trajectory
+from maseval.benchmark.tau2.results.recorded import (
+    BY_FORM,
+    Claims,
+    OnMalformed,
+    report_of_malformed,
+    report_of_recorded,
+)
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.outcome import MOST_SIMULATIONS
-from maseval.core.recorded import mapping
+from maseval.core.recorded import mapping, whole_number
+from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
 from maseval.core.storage.strict_json import MAX_DEPTH, is_shallow
 from maseval.core.words import count_of, text_or_none
-from maseval.exchange.atif import TrajectoryError, extension_of, trajectory_files
 
 logger = logging.getLogger(__name__)
-
-OnMalformed = Callable[[ResultsFormatError], object]
 
 _SOLO_AGENT = "llm_agent_solo"
 _VOICE_USER = "voice_streaming_user_simulator"
@@ -78,38 +82,20 @@ def recorded_domain(info: Mapping[str, object]) -> str | None:
     return variant if variant in DOMAINS else name
 
 
-@dataclass(frozen=True)
-class RecordedSimulation:
-    """A simulation of a file, with what the file says about it elsewhere.
-
-    ``verdict`` is the simulation's own ``reward_info``, or the one beside it. ``version`` is the
-    release by which it was run, and ``lenient`` says that its tools were: trajectories of ours
-    record both.
-    """
-
-    simulation: SimulationForm
-    domain: str | None
-    solo: bool = False
-    verdict: RewardInfo | None = None
-    version: str | None = None
-    lenient: bool = False
-
-
 class ResultsFile:
     """A results file, or folder, that may be larger than memory. Iterating gives the simulations.
+
+    To others it is a ``RecordedFile``, which is judged like a run of our own.
 
     Each iteration reads the file from the start. A file that is cut off gives its whole
     simulations and then a ``ResultsFormatError``.
     """
 
-    def __init__(self, path: str | os.PathLike[str], task: str | None = None) -> None:
-        self.path, self._named = Path(path), task
-        self._trajectories: list[Path] = []
-        if self.path.is_dir() and not (self.path / RESULTS_NAME).is_file():
-            self._trajectories = trajectory_files(self.path)
-        if self.path.is_dir() and not self._trajectories:
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if self.path.is_dir():
             self.path /= RESULTS_NAME
-        layout = layout_of(self._trajectories[0] if self._trajectories else self.path)
+        layout = layout_of(self.path)
         if layout is None:
             raise ResultsFormatError(
                 f"{self.path}: neither a results file (an object with 'simulations') nor lines "
@@ -118,7 +104,8 @@ class ResultsFile:
         self.layout: Layout = layout
 
     def __iter__(self) -> Iterator[SimulationForm]:
-        return (recorded.simulation for recorded in self.records())
+        for report in self.reports():
+            yield cast(SimulationForm, report["traces"]["environment"]["simulation"])
 
     @cached_property
     def info(self) -> RunInfo:
@@ -149,34 +136,62 @@ class ResultsFile:
         ]
         return {form["id"]: form for form in forms}
 
-    def records(self, on_malformed: OnMalformed | None = None) -> Iterator[RecordedSimulation]:
-        """Yield each simulation with its domain, mode and verdict.
+    @cached_property
+    def claims(self) -> Claims:
+        """What the file says of itself, with a hash of all its settings; lines say nothing."""
+        claims = Claims(name=self.path.name)
+        if self.layout == "lines":
+            return claims
+        # Forks write the form of v0.2.0, too; only a later one says something.
+        if self.form != DEFAULT_RELEASE.name:
+            claims.version, claims.version_from = self.form, BY_FORM
+        info = self.raw_info
+        trials = whole_number(info.get("num_trials"))
+        claims.domain_name = recorded_domain(info)
+        claims.tasks = self.tasks
+        claims.policy = text_or_none(mapping(info, "environment_info").get("policy"))
+        claims.num_trials = trials if trials is not None and trials > 0 else None
+        claims.seed = whole_number(info.get("seed"))
+        sides = {side: mapping(info, f"{side}_info") for side in _SIDES}
+        claims.setup = {
+            **{
+                side: {key: text_or_none(given.get(key)) for key in ("implementation", "llm")}
+                for side, given in sides.items()
+            },
+            **{key: info.get(key) for key in ("max_steps", "max_errors", "seed", "num_trials")},
+            "info_sha256": hashlib.sha256(canonical_json(info).encode()).hexdigest(),
+        }
+        return claims
+
+    def reports(self, on_malformed: OnMalformed | None = None) -> Iterator[Report]:
+        """Yield a report for each simulation, with the verdict that is recorded.
 
         A simulation that is not in v0.2.0's form goes to ``on_malformed`` as an error, without
         which the error is raised. An error in the file itself is always raised.
         """
-        read = {"lines": self._from_line, "trajectories": self._from_trajectory}.get(
-            self.layout, self._from_results
-        )
         for index, value in enumerate(self._values()):
             if index == MOST_SIMULATIONS:
                 text = f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
                 raise ResultsFormatError(text)
             try:
-                recorded = read(index, value)
+                report = self._read(index, value)
             except ResultsFormatError as error:
                 if on_malformed is None:
                     raise
                 on_malformed(error)
-            else:
-                yield recorded
+                task_id = error.details.get("task_id")
+                if task_id is None:
+                    continue
+                # As it stands in the file, which may be anything.
+                trial = error.details.get("trial")
+                domain = text_or_none(error.details.get("domain"))
+                report = report_of_malformed(task_id, trial if is_trial(trial) else None, domain)
+            yield cast(Report, report)
 
     def _member(self, wanted: str) -> Any:
         """Return one part of a results file, read no further than needed."""
         if self.layout == "lines":
             return None
-        if self.layout == "trajectories":
-            return self._common_info if wanted == "info" else None
         with open_json(self.path) as stream:
             for key in stream.members():
                 if key == wanted:
@@ -189,7 +204,7 @@ class ResultsFile:
         return None
 
     def _values(self) -> Iterator[object]:
-        if self.layout == "directory" or self._trajectories:
+        if self.layout == "directory":
             yield from self._files()
             return
         count = 0
@@ -205,18 +220,21 @@ class ResultsFile:
             raise ResultsFormatError(text) from error
 
     def _files(self) -> Iterator[object]:
-        files = self._trajectories
-        if not files:
-            files = simulation_files(self.path, self._member("simulation_index"))
+        files = simulation_files(self.path, self._member("simulation_index"))
         for file in files:
             with open_json(file) as stream:
                 yield stream.value()
 
-    def _from_results(self, index: int, value: object) -> RecordedSimulation:
+    def _read(self, index: int, value: object) -> dict[str, Any]:
+        if self.layout == "lines":
+            return self._from_line(index, value)
+        return self._from_results(index, value)
+
+    def _from_results(self, index: int, value: object) -> dict[str, Any]:
         domain, solo, voice = self._setting
         if voice:
             raise ResultsFormatError(f"{self.path}, simulation {index}: {NOT_SUPPORTED}")
-        return self._make_record(index, value, domain=domain, solo=solo)
+        return self._make_report(index, value, domain=domain, solo=solo)
 
     @cached_property
     def _setting(self) -> tuple[str | None, bool, bool]:
@@ -237,8 +255,6 @@ class ResultsFile:
         """The release whose form the first simulation has, ``1.0.1`` or ``0.2.0``."""
         if self.layout == "directory":
             return "1.0.1"
-        if self.layout == "trajectories":
-            return "0.2.0"
         try:
             first = next(self._values(), None)
             if first is not None:
@@ -250,41 +266,10 @@ class ResultsFile:
             return "0.2.0"
         return "1.0.1" if later else "0.2.0"
 
-    @cached_property
-    def _common_info(self) -> Mapping[str, object]:
-        """The agent and the user that all trajectories have in common."""
-        names: dict[str, set[str | None]] = {"agent": set(), "model": set(), "user": set()}
-        with suppress(ResultsFormatError):  # reported again when the trajectories are read
-            for value in self._values():
-                agent, own = mapping(value, "agent"), extension_of(value)
-                names["agent"].add(text_or_none(agent.get("name")))
-                names["model"].add(text_or_none(agent.get("model_name")))
-                names["user"].add(text_or_none(own.get("user_model")))
-        known = {key: each.pop() if len(each) == 1 else None for key, each in names.items()}
-        return {
-            "agent_info": {"implementation": known["agent"], "llm": known["model"]},
-            "user_info": {"implementation": None, "llm": known["user"]},
-        }
-
-    @cached_property
-    def _names(self) -> TaskNames:
-        return TaskNames.of(self._named)
-
-    def _from_trajectory(self, index: int, value: object) -> RecordedSimulation:
-        file = self._trajectories[index].name if self._trajectories else self.path.name
-        name = mapping(value).get("trajectory_id") or mapping(value).get("session_id")
-        where = f"{self.path}, trajectory {index} ({name or file})"
-        try:
-            found = simulation_of_trajectory(value, self._names, file)
-        except TrajectoryError as error:
-            raise ResultsFormatError(f"{where}: {error}") from None
-        record = self._make_record(index, found.simulation, domain=found.domain, solo=found.solo)
-        return replace(record, version=found.version, lenient=found.lenient)
-
-    def _from_line(self, index: int, value: Any) -> RecordedSimulation:
+    def _from_line(self, index: int, value: Any) -> dict[str, Any]:
         match value:
             case {"simulation": simulation}:
-                return self._make_record(
+                return self._make_report(
                     index,
                     simulation,
                     domain=value.get("domain"),
@@ -292,12 +277,12 @@ class ResultsFile:
                     verdict=value.get("reward_info"),
                 )
             case {"messages": _}:
-                return self._make_record(index, value)
+                return self._make_report(index, value)
             case _:
                 text = f"{self.path}, line {index}: holds no simulation, but {abbreviate(value)}"
                 raise ResultsFormatError(text)
 
-    def _make_record(
+    def _make_report(
         self,
         index: int,
         value: object,
@@ -305,7 +290,7 @@ class ResultsFile:
         domain: str | None = None,
         solo: bool = False,
         verdict: object = None,
-    ) -> RecordedSimulation:
+    ) -> dict[str, Any]:
         named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
         where = f"{self.path}, simulation {index}{named}"
         if isinstance(value, Mapping) and is_full_duplex(value):
@@ -320,16 +305,14 @@ class ResultsFile:
         except ResultsFormatError as error:
             known = mapping(value)
             error.details.update({key: known.get(key) for key in ("task_id", "trial")})
+            error.details["domain"] = domain
             raise
-        recorded = simulation.get("reward_info")
+        beside = None
         if verdict is not None:
-            recorded = check_form(REWARD_INFO, verdict, f"{where}, reward_info")
-        return RecordedSimulation(simulation, domain, solo, recorded)
-
-
-def read_results(path: str | os.PathLike[str], task: str | None = None) -> ResultsFile:
-    """Open a results file; only its kind is determined yet.
-
-    ``task`` names the task of trajectories that do not say it, or a JSON file that does.
-    """
-    return ResultsFile(path, task)
+            beside = check_form(REWARD_INFO, verdict, f"{where}, reward_info")
+        return report_of_recorded(
+            cast(Mapping[str, object], simulation),
+            domain=domain,
+            solo=solo,
+            verdict=cast("Mapping[str, object] | None", beside),
+        )

@@ -4,32 +4,39 @@ Ours name their task, domain, release and ending in ``extra.maseval``. Of others
 the task, and whatever else is missing; nothing is guessed. A recorded verdict is only compared.
 """
 
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.formats.message import Tau2Message, is_user_stop
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.results.layout import (
+    RESULTS_NAME,
+    ResultsFormatError,
+    layout_of,
+    open_json,
+)
+from maseval.benchmark.tau2.results.reading import ResultsFile
+from maseval.benchmark.tau2.results.recorded import Claims
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import mapping
 from maseval.core.storage import strict_json
 from maseval.core.words import text_or_none
-from maseval.exchange.atif import Trajectory, TrajectoryError, read_trajectory
+from maseval.exchange.atif import (
+    Trajectory,
+    TrajectoryError,
+    extension_of,
+    read_trajectory,
+    trajectory_files,
+)
 
 _NAMED = ("domain", "task_id", "trial", "termination_reason")
-
-
-class ImportedSimulation(NamedTuple):
-    """A simulation, not checked yet, and its world."""
-
-    simulation: Mapping[str, object]
-    domain: str | None
-    solo: bool
-    version: str | None
-    lenient: bool
 
 
 @dataclass(frozen=True)
@@ -69,23 +76,88 @@ class TaskNames:
         return next((self.by_name[name] for name in names if name and name in self.by_name), {})
 
 
-def simulation_of_trajectory(value: object, names: TaskNames, file: str) -> ImportedSimulation:
-    """Read a trajectory as a simulation; raise ``TrajectoryError`` for what nobody says of it."""
-    found = read_trajectory(value)
-    told = names.about((found.id, text_or_none(mapping(value).get("session_id")), file))
+class TrajectoryFile(ResultsFile):
+    """Trajectories as a ``RecordedFile``: one in a file, one on each line, or a folder of files."""
+
+    def __init__(self, path: str | os.PathLike[str], task: str | None = None) -> None:
+        self.path, self.layout = Path(path), "trajectories"
+        self._files_in_folder = trajectory_files(self.path) if self.path.is_dir() else []
+        self._names = TaskNames.of(task)
+
+    @cached_property
+    def raw_info(self) -> Mapping[str, object]:
+        """The agent and the user that all trajectories have in common."""
+        found: dict[str, set[str | None]] = {"agent": set(), "model": set(), "user": set()}
+        with suppress(ResultsFormatError):  # reported again when the trajectories are read
+            for value in self._values():
+                agent, own = mapping(value, "agent"), extension_of(value)
+                found["agent"].add(text_or_none(agent.get("name")))
+                found["model"].add(text_or_none(agent.get("model_name")))
+                found["user"].add(text_or_none(own.get("user_model")))
+        common = {key: each.pop() if len(each) == 1 else None for key, each in found.items()}
+        return {
+            "agent_info": {"implementation": common["agent"], "llm": common["model"]},
+            "user_info": {"implementation": None, "llm": common["user"]},
+        }
+
+    @cached_property
+    def claims(self) -> Claims:
+        return Claims(name=self.path.name)
+
+    def _values(self) -> Iterator[object]:
+        if not self.path.is_dir():
+            yield from super()._values()
+        for file in self._files_in_folder:
+            with open_json(file) as stream:
+                yield stream.value()
+
+    def _read(self, index: int, value: object) -> dict[str, Any]:
+        file = self._files_in_folder[index] if self._files_in_folder else self.path
+        root = mapping(value)
+        session = text_or_none(root.get("session_id"))
+        where = text_or_none(root.get("trajectory_id")) or session or file.name
+        try:
+            found = read_trajectory(value)
+            told = self._names.about((found.id, session, file.name))
+            record = _simulation(found, told, file.name)
+            version = text_or_none(found.own.get("version"))
+            if version is not None and version not in RELEASES:
+                releases = ", ".join(RELEASES)
+                raise TrajectoryError(f"extra.maseval.version: {version!r} is none of {releases}")
+        except TrajectoryError as error:
+            raise ResultsFormatError(
+                f"{self.path}, trajectory {index} ({where}): {error}"
+            ) from None
+        domain = text_or_none(told.get("domain") or found.own.get("domain"))
+        solo = found.own.get("solo") is True
+        report = self._make_report(index, record, domain=domain, solo=solo)
+        report["config"]["environment"]["version"] = version
+        if found.own.get("lenient") is True:
+            report["config"]["benchmark"] = {"tau2": {"lenient_order_ids": True}}
+        return report
+
+
+def read_results(path: str | os.PathLike[str], task: str | None = None) -> ResultsFile:
+    """Open a results file, or trajectories; only its kind is determined yet.
+
+    ``task`` names the task of trajectories that do not say it, or a JSON file that does.
+    """
+    folder = Path(path)
+    if folder.is_dir():
+        is_atif = not (folder / RESULTS_NAME).is_file() and bool(trajectory_files(folder))
+    else:
+        is_atif = layout_of(folder) == "trajectories"
+    return TrajectoryFile(path, task) if is_atif else ResultsFile(path)
+
+
+def _simulation(found: Trajectory, told: Mapping[str, object], file: str) -> dict[str, Any]:
+    """Return the simulation of a trajectory; raise for what nobody says of it."""
     known = mapping(found.own, "simulation") or _describe(found, file)
     record: dict[str, Any] = {"messages": found.messages, **known}
     record |= {key: each for key, each in told.items() if key != "domain"}
     if not found.own:
         _require(record)
-    version = text_or_none(found.own.get("version"))
-    if version is not None and version not in RELEASES:
-        releases = ", ".join(RELEASES)
-        raise TrajectoryError(f"extra.maseval.version: {version!r} is none of {releases}")
-    domain = told.get("domain") or found.own.get("domain")
-    flags = (found.own.get(key) is True for key in ("solo", "lenient"))
-    solo, lenient = flags
-    return ImportedSimulation(record, text_or_none(domain), solo, version, lenient)
+    return record
 
 
 def _describe(found: Trajectory, file: str) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, write_json
 from maseval.core.task import ChosenSubset
 from maseval.core.tracing import now
+from maseval.core.words import text_or_none
 
 PLAYER = "PlayerAdapter"
 """The type of a scripted player's adapter, in the configuration that reports hold."""
@@ -56,6 +57,22 @@ class Tau2Report(RecordedReport):
     lenient = Part(bool, "config", "benchmark", "tau2", "lenient_order_ids")
     texts = Part(mapping, "config", "benchmark", "tau2", "texts")
     judged_by = Part(lambda value: mapping(value) or None, "task", JUDGED_BY)
+    conversation = Part(mapping, "traces", "environment", "simulation")
+
+    @property
+    def domain_name(self) -> str | None:
+        """The domain in which it was run, or that of its task."""
+        return text_or_none(self.settings.get("domain") or self.metadata.get("domain"))
+
+    @property
+    def recorded_verdict(self) -> Mapping[str, object]:
+        """The checks that an evaluator recorded; nothing if there are none."""
+        return next(filter(None, (each.reward_info for each in self.evaluations)), {})
+
+    @cached_property
+    def form(self) -> "dict[str, Any] | Omitted":
+        """The simulation in the form of its release, or why there is none."""
+        return simulation_of(cast("Report", self.raw))
 
     @property
     def is_scripted(self) -> bool:

@@ -137,7 +137,7 @@ def test_a_file_names_the_task_of_each_trajectory(run, tmp_path):
     del told["s2"]["termination_reason"]
     (tmp_path / "tasks.json").write_text(json.dumps(told))
     (score,) = commands.score([file], task_id=str(tmp_path / "tasks.json"))
-    (malformed,) = score.found.record.malformed
+    (malformed,) = score.malformed
     assert "trajectory 1 (s2): it does not say how it ended" in malformed
 
 
@@ -166,8 +166,8 @@ def test_trajectories_of_harbor_are_found_where_it_puts_them(tmp_path):
         folder.mkdir(parents=True)
         written(folder / "trajectory.json", stranger(session_id=name))
 
-    found = list(read_results(tmp_path / "job", "1").records())
-    assert [each.simulation["id"] for each in found] == ["one", "two"]
+    found = list(read_results(tmp_path / "job", "1"))
+    assert [each["id"] for each in found] == ["one", "two"]
 
 
 HOSTILE = {
@@ -187,7 +187,7 @@ def test_a_hostile_file_is_an_error_and_no_traceback(name, tmp_path):
     found = maseval("score", file, "--domain", "library")
     assert words in found.stdout + found.stderr
     with pytest.raises(ResultFileError, match=words.split(":")[0]):
-        list(read_results(file).records())
+        list(read_results(file))
 
 
 def test_a_trajectory_that_cannot_be_read_leaves_the_others(exported, tmp_path):
@@ -196,8 +196,8 @@ def test_a_trajectory_that_cannot_be_read_leaves_the_others(exported, tmp_path):
     file = written(tmp_path / "three.jsonl", *values)
     (score,) = commands.score([file])
 
-    assert len(score.found.simulations) == 2
-    (malformed,) = score.found.record.malformed
+    assert len(score.simulations) == 2
+    (malformed,) = score.malformed
     assert "trajectory 1" in malformed and "step_id: should be 1" in malformed
     refused = maseval("score", file)
     assert "step_id: should be 1" in refused.stdout + refused.stderr

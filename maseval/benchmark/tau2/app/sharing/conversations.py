@@ -6,10 +6,11 @@ from hashlib import sha256
 from typing import Any
 
 from maseval.app.benchmarks import warn_once
-from maseval.benchmark.tau2.app.results.sources import ResultsFileRun
+from maseval.benchmark.tau2.app.results.sources import FileRecording
 from maseval.benchmark.tau2.app.results.support import RecordedSetup
-from maseval.benchmark.tau2.rescoring.record import policies
-from maseval.benchmark.tau2.results import Omitted, simulation_of
+from maseval.benchmark.tau2.rescoring.tasks import policies
+from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.results.recorded import FILED
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.wording import wording_of
 from maseval.core.exceptions import MASEvalError
@@ -24,7 +25,7 @@ _REFERENCE_AGENT = "default_agent"
 
 def conversations(recording: Recording) -> Iterator[Conversation]:
     """Yield every recorded conversation, of a results file as it stands there."""
-    if isinstance(recording, ResultsFileRun):
+    if isinstance(recording, FileRecording):
         yield from _of_file(recording)
         return
     setup = RecordedSetup.of(recording.config.values)
@@ -32,19 +33,22 @@ def conversations(recording: Recording) -> Iterator[Conversation]:
         yield _of_report(Tau2Report(report), setup)
 
 
-def _of_file(run: ResultsFileRun) -> Iterator[Conversation]:
-    file = run.file
-    setup = RecordedSetup.of_file(file)
-    environment = mapping({} if file.layout == "lines" else file.raw_info, "environment_info")
-    for each in file.records(lambda error: warn_once(f"left out: {error}")):
-        simulation: dict[str, Any] = {**each.simulation, "reward_info": each.verdict}
+def _of_file(run: FileRecording) -> Iterator[Conversation]:
+    file, setup = run.file, RecordedSetup.of_file(run.file)
+    environment = mapping(file.raw_info, "environment_info")
+    for raw in file.reports(lambda error: warn_once(f"left out: {error}")):
+        if mapping(raw, FILED).get("problem"):
+            continue
+        report = Tau2Report(raw)
+        verdict = report.recorded_verdict or None
+        simulation: dict[str, Any] = {**report.conversation, "reward_info": verdict}
         yield Conversation(
             simulation,
             {
-                "domain": each.domain,
-                "version": each.version or file.form,
-                "solo": each.solo,
-                "lenient": each.lenient or None,
+                "domain": text_or_none(report.settings.get("domain")),
+                "version": report.settings.get("version") or file.claims.version,
+                "solo": report.solo,
+                "lenient": report.lenient or None,
             },
             agent=setup.agent.player or "agent",
             model=setup.agent.model,
@@ -59,7 +63,7 @@ def _of_report(report: Tau2Report, setup: RecordedSetup) -> Conversation:
 
     The prompt is that of the reference agent; any other agent was given the policy.
     """
-    simulation: Shape | Omitted = simulation_of(report.raw)  # type: ignore[arg-type]
+    simulation: Shape | Omitted = report.form
     if isinstance(simulation, Omitted):
         known = {"task_id": report.task_id, "trial": report.trial, "seed": report.seed}
         simulation = {**report.simulation.raw, **known}
