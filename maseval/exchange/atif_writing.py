@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from maseval.core.messages import arguments_of
+from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import RecordedMessage, Shape, amount, mapping, whole_number
 from maseval.core.storage import strict_json
 from maseval.core.words import count_of, text, text_or_none
@@ -36,7 +37,7 @@ class Conversation:
 
     ``told`` is the rest of the extension: domain, release, whether the agent worked alone.
     ``prompt`` and ``tools`` are those of the agent, and ``members`` has what the agents of a team
-    recorded themselves.
+    recorded themselves. ``used`` are the agent's tokens where its messages do not count them.
     """
 
     record: Shape
@@ -48,6 +49,7 @@ class Conversation:
     prompt: str | None = None
     tools: Sequence[Shape] = ()
     members: Mapping[str, Sequence[RecordedMessage]] = field(default_factory=dict)
+    used: Shape = field(default_factory=dict)
 
 
 def chat_form(message: RecordedMessage, agent: str | None = None) -> JsonDict:
@@ -100,7 +102,7 @@ def trajectory_of(conversation: Conversation) -> tuple[JsonDict, list[str]]:
             tool_definitions=list(conversation.tools) or None,
         ),
         "steps": steps.steps,
-        "final_metrics": _without_nothing(**_totals(steps.steps, record)),
+        "final_metrics": _without_nothing(**_totals(steps.steps, record, conversation.used)),
         **({"notes": "; ".join(notes)} if notes else {}),
         "extra": {EXTENSION: own},
         **({"subagent_trajectories": steps.embedded} if steps.embedded else {}),
@@ -261,35 +263,40 @@ def _is_moment(value: object) -> bool:
         return False
 
 
-def _totals(steps: Iterable[JsonDict], record: Shape) -> JsonDict:
+def _totals(steps: Iterable[JsonDict], record: Shape, used: Shape) -> JsonDict:
     """Return the agent's tokens, and the cost of both sides."""
     metrics = [mapping(step, "metrics") for step in steps]
-    costs = [amount(record.get(f"{side}_cost")) for side in ("agent", "user")]
-    totals: JsonDict = {
-        f"total_{key}": sum(each.get(key) or 0 for each in metrics)
-        if any(key in each for each in metrics)
-        else None
-        for key in ("prompt_tokens", "completion_tokens")
-    }
+    costs = (amount(record.get(f"{side}_cost")) for side in ("agent", "user"))
     known = [cost for cost in costs if cost is not None]
-    return {**totals, "total_cost_usd": sum(known) if known else None, "total_steps": len(metrics)}
+    totals: JsonDict = {"total_cost_usd": sum(known) if known else used.get("cost_usd")}
+    for key in ("prompt_tokens", "completion_tokens"):
+        counts = [each[key] for each in metrics if key in each]
+        totals[f"total_{key}"] = sum(counts) if counts else used.get(key)
+    return {**totals, "total_steps": len(metrics)}
+
+
+def used_by_agent(report: RecordedReport) -> JsonDict:
+    """Return the tokens of a report's agent and the cost of all, as its models counted them."""
+    mine = [each for each in report.usage if each.role == "agent"]
+    counts = {
+        "prompt_tokens": int(sum(each.input_tokens or 0 for each in mine)) or None,
+        "completion_tokens": int(sum(each.output_tokens or 0 for each in mine)) or None,
+    }
+    return {**counts, "cost_usd": report.cost}
 
 
 def _keep_differences(
     root: JsonDict, own: JsonDict, messages: list[JsonDict], holders: list[JsonDict]
 ) -> None:
     """Put beside each step what ATIF did not keep of its message."""
-    differences = [
-        _difference(message, back)
-        for message, back in zip(messages, read_trajectory(root).messages, strict=True)
-    ]
-    defaults = {}
-    for role in dict.fromkeys(message["role"] for message in messages):
-        same = [d for d, each in zip(differences, messages, strict=True) if each["role"] == role]
-        if len(same) > 1:
-            defaults[role] = _common(same)
-    for message, holder, (changed, absent) in zip(messages, holders, differences, strict=True):
-        usual, gone = defaults.get(message["role"], ({}, []))
+    read = read_trajectory(root).messages
+    differences = list(map(_difference, messages, read))
+    by_role: dict[str, list[_Difference]] = {}
+    for back, each in zip(read, differences, strict=True):
+        by_role.setdefault(back["role"], []).append(each)
+    defaults = {role: _common(same) for role, same in by_role.items() if len(same) > 1}
+    for back, holder, (changed, absent) in zip(read, holders, differences, strict=True):
+        usual, gone = defaults.get(back["role"], ({}, []))
         rest = {key: value for key, value in changed.items() if key not in usual}
         missing = [key for key in absent if key not in gone]
         if found := _without_nothing(message=rest or None, absent=missing or None):

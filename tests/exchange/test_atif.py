@@ -263,3 +263,11 @@ def test_the_members_of_a_team_are_embedded_and_do_not_speak_twice():
     assert seen["tool_calls"][0]["arguments"] == {"at": 1}
     assert seen["observation"]["results"] == [{"source_call_id": "c1", "content": "found"}]
     assert len(read_trajectory(root).messages) == len(simulation()["messages"])
+
+
+def test_roles_that_atif_does_not_have_come_back():
+    said = [{"role": "developer", "content": text} for text in ("a", "b")]
+    record = simulation(messages=[*said, {"role": "system", "content": "c"}])
+
+    found, _ = back(record)
+    assert found["messages"] == record["messages"]

@@ -13,7 +13,7 @@ from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport, RecordedSoftware
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, atomic_folder, check_free
-from maseval.exchange.atif_writing import Conversation, chat_form, trajectory_of
+from maseval.exchange.atif_writing import Conversation, chat_form, trajectory_of, used_by_agent
 from maseval.runs.recording import Recording
 
 ATIF, EEE = "atif", "eee"
@@ -115,6 +115,7 @@ def conversation_of(report: RecordedReport) -> Conversation:
         version=software.packages.get("maseval", "unknown"),
         model=report.models_of("agent"),
         user_model=report.models_of("user"),
+        used=used_by_agent(report),
         members={name: report.traced_agents[name].messages for name in report.team}
         if report.team
         else {},

@@ -36,7 +36,7 @@ from maseval.exchange.atif import (
     trajectory_files,
 )
 
-_NAMED = ("domain", "task_id", "trial", "termination_reason")
+_NAMED = ("domain", "task_id", "termination_reason")
 
 
 @dataclass(frozen=True)

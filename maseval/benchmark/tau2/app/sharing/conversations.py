@@ -17,7 +17,7 @@ from maseval.core.exceptions import MASEvalError
 from maseval.core.outcome import RecordedSoftware
 from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.words import text_or_none
-from maseval.exchange.atif_writing import Conversation
+from maseval.exchange.atif_writing import Conversation, used_by_agent
 from maseval.runs.recording import Recording
 
 _REFERENCE_AGENT = "default_agent"
@@ -86,6 +86,7 @@ def _of_report(report: Tau2Report, setup: RecordedSetup) -> Conversation:
         user_model=report.user.model_id or report.models_of("user"),
         prompt=prompt,
         tools=tools,
+        used=used_by_agent(report),
         members={name: report.traced_agents[name].messages for name in report.team}
         if report.team
         else {},
