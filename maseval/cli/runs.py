@@ -333,6 +333,9 @@ def bundle(
     verify: bool = option(
         True, "With --open, recompute the rewards of the run.", "--verify/--no-verify"
     ),
+    formats: list[str] | None = option(
+        None, "Also carry the run as atif or eee (repeatable).", "--format"
+    ),
     overwrite: bool = flag("Replace an existing file.", "--overwrite", "--force"),
     as_json: AsJson = False,
 ) -> None:
@@ -346,9 +349,11 @@ def bundle(
     hold, or the data here is not that of the run.
     """
     if opened:
+        if formats:
+            raise typer.BadParameter("--format is for writing a bundle; leave it out with --open")
         _open_bundle(run, output, verify, as_json)
         return
-    made = commands.bundle(run, output, overwrite=overwrite)
+    made = commands.bundle(run, output, overwrite=overwrite, formats=formats or ())
     print_parts(map(note, made.manifest["notes"]), stderr())
     if as_json:
         print_json(made.to_dict())
