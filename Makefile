@@ -21,13 +21,16 @@ RAY_ENV := RAY_USAGE_STATS_ENABLED=0 RAY_gcs_server_port_wait_time_s=300 \
 # Libraries that cannot share an environment, or that are too large for everybody's: each is named
 # like the extra that brings it and has a file of pinned versions in requirements/frameworks/.
 FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm \
-  transformers mlflow wandb verifiers acp a2a
+  transformers mlflow wandb verifiers acp a2a exchange
 FRAMEWORK_VENVS := .venv-frameworks
 # The module to import, where it is not called like the extra.
 MODULE_llamaindex := llama_index
 MODULE_openai-agents := agents
 MODULE_pydantic-ai := pydantic_ai
 MODULE_transformers := torch
+MODULE_exchange := atif
+# What checks our files in public formats needs a newer Python than we do.
+EXCHANGE_PYTHON := 3.12
 UV := .venv-uv/bin/uv
 UV_VERSION := 0.13.8
 INSTALL := UV=$(UV) scripts/install
@@ -72,6 +75,17 @@ test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
 	@PATH="$(CURDIR)/$(dir $(UV)):$$PATH" MASEVAL_REQUIRE_LIBRARY=$(or $(MODULE_$*),$*) \
 	  $(FRAMEWORK_VENVS)/$*/bin/python -m pytest -q \
 	  tests/interface tests/test_examples.py -m "needs(library='$(or $(MODULE_$*),$*)')"
+
+test-framework-exchange: $(READY)
+	@found=$$($(BIN)/python -m scripts.pythons $(EXCHANGE_PYTHON) | cut -d ' ' -f 2); \
+	if [ -n "$$found" ]; then $(MAKE) --no-print-directory PYTHON="$$found" test-with-exchange; \
+	else echo "exchange: skipped, as this machine has no Python $(EXCHANGE_PYTHON)"; fi
+
+.PHONY: test-framework-exchange test-with-exchange
+test-with-exchange: $(FRAMEWORK_VENVS)/exchange/.ready
+	@echo "exchange:"
+	@MASEVAL_REQUIRE_LIBRARY=atif $(FRAMEWORK_VENVS)/exchange/bin/python -m pytest -q tests/exchange \
+	  -m "needs(library='atif')"
 
 # A process that has been connected to a Ray of its own is not accepted by a cluster, so these are two.
 test-ray: $(RAY_READY) ## Try runs on Ray, with several nodes on this machine

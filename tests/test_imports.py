@@ -38,7 +38,7 @@ RANKS = {
         report runs server interface
         benchmark.macs benchmark.tau2
         benchmark
-        data stats
+        data exchange stats
         maseval
         core
         compat

@@ -36,6 +36,7 @@ if TYPE_CHECKING:  # for pages and for entry points, which most commands do not 
 
     from maseval.core.judge import Question
     from maseval.core.judge_record import Judgement
+    from maseval.exchange.atif_writing import Conversation
     from maseval.report.index import TaskFindings
 
 GROUP = "maseval.benchmarks"
@@ -215,6 +216,9 @@ class BenchmarkSupport:
         """Return True for a results file of this benchmark; read no further than needed."""
         return False
 
+    public_name: str | None = None
+    """The name by which public collections of results know the benchmark."""
+
     exports: str | None = None
     """The name of the form in which ``export`` writes runs, for ``maseval export --format``."""
 
@@ -223,6 +227,13 @@ class BenchmarkSupport:
     ) -> Sequence[ExportedPath]:
         """Write a run as the files of the original benchmark, by default into its folder."""
         raise NotImplementedError
+
+    def conversations(self, folder: Recording) -> "Iterator[Conversation] | None":
+        """Return the recorded conversations for ``maseval export --format atif``.
+
+        None if they are to be made of the reports, as for any benchmark.
+        """
+        return None
 
     def score(self, files: Sequence[str | os.PathLike[str]], **options: Any) -> Any:
         """Judge recorded conversations again, and compare with the recorded rewards."""

@@ -92,6 +92,11 @@ SCORING = {
         "--data-version",
         show_default="runs: their own; files: by their form, else 0.2.0",
     ),
+    "task_id": option(
+        None,
+        "The task of an ATIF trajectory that does not name it, or a .json file that names each.",
+        "--task",
+    ),
 }
 
 T = TypeVar("T")

@@ -10,8 +10,6 @@ from maseval.app.results.explained import Review as Review
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
 from maseval.app.results.questions import comply as comply
 from maseval.app.results.questions import explain as explain
-from maseval.app.results.questions import export as export
-from maseval.app.results.questions import export_formats as export_formats
 from maseval.app.results.questions import score as score
 from maseval.app.results.questions import show as show
 from maseval.app.results.recording import runs as runs
@@ -21,6 +19,8 @@ from maseval.app.running.new import new as new
 from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
+from maseval.app.sharing.export import export as export
+from maseval.app.sharing.export import export_formats as export_formats
 from maseval.app.sharing.sync import sync as sync
 from maseval.commands import judge as judge
 from maseval.commands import macs as macs

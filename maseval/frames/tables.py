@@ -16,6 +16,7 @@ from maseval.app.results.explained import cause_in
 from maseval.app.results.finding import (
     UnknownRunError,
     each_of,
+    is_results_folder,
     open_recording,
     run_path,
     warn_of_damage,
@@ -90,7 +91,7 @@ def _find_sources(run: AnyRun) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir() and not is_run_folder(path):
-        if (path / "results.json").is_file():
+        if is_results_folder(path):
             return [path]
         if below := sorted(each.path for each in list_runs(path)):
             return below

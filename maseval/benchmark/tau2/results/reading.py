@@ -99,7 +99,7 @@ class ResultsFile:
         if layout is None:
             raise ResultsFormatError(
                 f"{self.path}: neither a results file (an object with 'simulations') nor lines "
-                "that hold a simulation"
+                "that hold a simulation, nor trajectories in ATIF"
             )
         self.layout: Layout = layout
 
@@ -169,13 +169,12 @@ class ResultsFile:
         A simulation that is not in v0.2.0's form goes to ``on_malformed`` as an error, without
         which the error is raised. An error in the file itself is always raised.
         """
-        read = self._from_line if self.layout == "lines" else self._from_results
         for index, value in enumerate(self._values()):
             if index == MOST_SIMULATIONS:
                 text = f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
                 raise ResultsFormatError(text)
             try:
-                report = read(index, value)
+                report = self._read(index, value)
             except ResultsFormatError as error:
                 if on_malformed is None:
                     raise
@@ -183,9 +182,8 @@ class ResultsFile:
                 task_id = error.details.get("task_id")
                 if task_id is None:
                     continue
-                trial = error.details.get(
-                    "trial"
-                )  # as it stands in the file, which may be anything
+                # As it stands in the file, which may be anything.
+                trial = error.details.get("trial")
                 domain = text_or_none(error.details.get("domain"))
                 report = report_of_malformed(task_id, trial if is_trial(trial) else None, domain)
             yield cast(Report, report)
@@ -226,6 +224,11 @@ class ResultsFile:
         for file in files:
             with open_json(file) as stream:
                 yield stream.value()
+
+    def _read(self, index: int, value: object) -> dict[str, Any]:
+        if self.layout == "lines":
+            return self._from_line(index, value)
+        return self._from_results(index, value)
 
     def _from_results(self, index: int, value: object) -> dict[str, Any]:
         domain, solo, voice = self._setting
@@ -313,8 +316,3 @@ class ResultsFile:
             solo=solo,
             verdict=cast("Mapping[str, object] | None", beside),
         )
-
-
-def read_results(path: str | os.PathLike[str]) -> ResultsFile:
-    """Open a results file; only its kind is determined yet."""
-    return ResultsFile(path)

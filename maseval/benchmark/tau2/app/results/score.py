@@ -56,7 +56,7 @@ def score(
         return found
 
     # Every file is opened before any is judged, so that a wrong name is told at once.
-    return [recount(each) for each in [open_source(file) for file in each_of(files)]]
+    return [recount(each) for each in [open_source(file, options) for file in each_of(files)]]
 
 
 def certify(

@@ -60,11 +60,11 @@ from maseval.runs.verdict_check import (
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
 
-def open_source(file: str | os.PathLike[str]) -> Recording:
+def open_source(file: str | os.PathLike[str], options: ScoringOptions | None = None) -> Recording:
     """Open a run by its folder, its name, or as ``last``, or a results file."""
     found = open_run_or_file(file)
     if isinstance(found, Path):
-        return FileRecording(found)
+        return FileRecording(found, options)
     check_benchmark(found, TAU2)
     warn_of_damage(found)
     return found
@@ -163,7 +163,7 @@ class FileRecording:
     ) -> None:
         self.path, self._on_progress = path, on_progress
         self.options = options or ScoringOptions()
-        self.file: RecordedFile = read_results(path)
+        self.file: RecordedFile = read_results(path, self.options.task_id)
         self._setup = RecordedSetup.of_file(self.file)
         self.judged = 0
         """The number of simulations judged so far; another thread may ask for it."""

@@ -184,7 +184,9 @@ class Tau2Support(BenchmarkSupport):
     calibration = _function("app.results.labelling", "calibration_in_words")
     recording = _function("app.results.sources", "FileRecording")
     holds_results = _function("results", "has_simulations")
+    conversations = _function("app.sharing.conversations", "conversations")
     exports = "tau2-bench"
+    public_name = "tau_bench.text"
     export = _function("app.sharing.export", "export_with_notes")
 
     def made(self, folder: Recording) -> bool:
