@@ -22,6 +22,7 @@ from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
 from maseval.app.results.variants import Variant
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.finding import Finding
+from maseval.core.harm import HarmFound
 from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
@@ -172,6 +173,10 @@ class BenchmarkSupport:
     def variants(self, folder: Recording) -> Sequence[Variant]:
         """Return the numbers beside the official one that the findings about a run give."""
         return ()
+
+    def harm(self, report: Report) -> HarmFound | None:
+        """Return what the databases prove that a simulation did wrong; None if nobody can tell."""
+        return None
 
     # Judges: for ``judge``, and wherever numbers are shown.
 
