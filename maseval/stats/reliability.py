@@ -52,12 +52,18 @@ class TaskValues(Generic[KeyT]):
             return None
         else:
             found = found_or_none
-        low, high = (min(max(each, self.limits[0]), self.limits[1]) for each in (found.low, found.high))
+        low, high = (
+            min(max(each, self.limits[0]), self.limits[1]) for each in (found.low, found.high)
+        )
         return Interval(low, high, found.level, found.method)
 
     def minus(self, other: "TaskValues[KeyT]") -> "TaskValues[KeyT]":
         """Return the differences on the tasks that both have: paired, task by task."""
-        shared = {key: each - other.values[key] for key, each in self.values.items() if key in other.values}
+        shared = {
+            key: each - other.values[key]
+            for key, each in self.values.items()
+            if key in other.values
+        }
         bounds = None
         if self.bounds is not None and other.bounds is not None:
             bounds = (self.bounds[0] - other.bounds[1], self.bounds[1] - other.bounds[0])
@@ -92,7 +98,9 @@ def outcome_consistency(trials: Mapping[KeyT, Sequence[bool]]) -> TaskValues[Key
 
 
 def published_outcome_consistency(trials: Mapping[KeyT, Sequence[bool]]) -> float | None:
-    return TaskValues({key: (2 * fmean(each) - 1) ** 2 for key, each in trials.items() if each}).mean
+    return TaskValues(
+        {key: (2 * fmean(each) - 1) ** 2 for key, each in trials.items() if each}
+    ).mean
 
 
 def tools_alike(one: Sequence[str], other: Sequence[str]) -> float:
@@ -179,7 +187,9 @@ def brier_parts(forecasts: Sequence[Forecast]) -> BrierParts:
     """Split the Brier score of forecasts, over bins of equal counts."""
     rate, total = fmean(each.passed for each in forecasts), len(forecasts)
     bins = equal_counts(forecasts)
-    means = [(len(b) / total, fmean(e.confidence for e in b), fmean(e.passed for e in b)) for b in bins]
+    means = [
+        (len(b) / total, fmean(e.confidence for e in b), fmean(e.passed for e in b)) for b in bins
+    ]
     calibration = sum(weight * (said - passed) ** 2 for weight, said, passed in means)
     resolution = sum(weight * (passed - rate) ** 2 for weight, _, passed in means)
     uncertainty = rate * (1 - rate)

@@ -18,9 +18,8 @@ from maseval.app.results.finding import Files, open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.harm import HARM_KINDS, Harm, HarmFound, HarmKind
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
-from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
-from maseval.core.words import count_of, money
+from maseval.core.words import count_of, money, text
 from maseval.runs.config import cell_of, perturbation_of
 from maseval.runs.recording import Recording
 from maseval.stats import reliability as measures
@@ -229,9 +228,7 @@ def _agent_of(recording: Recording) -> str:
     return json.dumps([config.get("agent"), config.get("mode"), cell], default=str, sort_keys=True)
 
 
-def _read_trials(
-    run: RecordedOutcomes, on_progress: OnProgress | None
-) -> list[ReliabilityTrial]:
+def _read_trials(run: RecordedOutcomes, on_progress: OnProgress | None) -> list[ReliabilityTrial]:
     """Read the simulations with a verdict."""
     support = support_for(run.recording)
     judged = {each.simulation: each for each in run.outcomes if each.passed is not None}
@@ -257,7 +254,7 @@ def _read_trials(
 
 def _tools_of(report: RecordedReport) -> list[str]:
     said = (message for _, message in report.said() if message.role == "assistant")
-    return [call.name for message in said for call in message.calls]
+    return [text(call.name) for message in said for call in message.calls]
 
 
 def _used_by(report: RecordedReport, outcome: Outcome) -> tuple[float, ...]:
@@ -366,7 +363,7 @@ def _currencies(trials: Sequence[ReliabilityTrial]) -> list[str]:
 def _harm_row(
     name: str, trials: Sequence[ReliabilityTrial], value: Callable[[HarmFound], float]
 ) -> ReliabilityRow:
-    by_task = _by_task(trials, lambda each: value(each.harm))
+    by_task = _by_task(trials, lambda each: each.harm and value(each.harm))
     values = TaskValues({key: fmean(each) for key, each in by_task.items()})
     return ReliabilityRow(HARM, name, values, len(trials), "proven", "share")
 

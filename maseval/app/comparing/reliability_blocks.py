@@ -12,7 +12,7 @@ _FIRST = 12
 
 def sheet_blocks(sheet: ReliabilitySheet) -> list[Block]:
     """Return the notes, the sheet, how systems differ, who did harm, and what is missing."""
-    blocks = [
+    blocks: list[Block] = [
         LinesBlock(sheet.notes, "note"),
         _sheet_of_one(sheet) if len(sheet.systems) == 1 else _sheet_of_many(sheet),
         LinesBlock([*_explanations(sheet)], "aside"),
@@ -66,7 +66,7 @@ def _sheet_of_many(sheet: ReliabilitySheet) -> TableBlock:
 def _differences(sheet: ReliabilitySheet) -> TableBlock:
     rows = [
         [
-            f"{each.measure}, {each.names[0]} − {each.names[1]}",
+            f"{each.measure}, {each.names[0]} \u2212 {each.names[1]}",
             _number(each.values.mean, each.unit, signed=True),
             _span(each.values, each.unit),
             str(len(each.values.values)),

@@ -242,8 +242,8 @@ class Domain:
     Some things are known for those who ask whether a number is right, and may be left out:
     ``rules`` are those of the policy (``comply``, ``audit``, ``labels``), ``permanence`` what no
     tool can undo, ``money`` which fields are amounts, ``customers`` whose records are (both for the
-    harm that ``reliability`` counts), ``choices`` what users may be free to choose (``errata``), and ``documents`` what
-    its knowledge base holds (``audit``).
+    harm that ``reliability`` counts), ``choices`` what users may be free to choose (``errata``),
+    and ``documents`` what its knowledge base holds (``audit``).
     """
 
     name: str

@@ -59,7 +59,6 @@ PERMANENCE = (
 )
 
 
-
 def _payments(reservation: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for each in reservation["payment_history"]:
         yield each["payment_id"], each["amount"]

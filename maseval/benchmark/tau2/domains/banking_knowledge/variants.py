@@ -352,7 +352,7 @@ PERMANENCE = (
 
 
 def _holdings(account: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    yield "holdings", -balance(account)
+    yield "holdings", -balance(dict(account))
 
 
 def _owed(card: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

@@ -28,7 +28,9 @@ PERMANENCE = (
         "fines", ("status",), ends_with("paid", "waived"), "a settled fine is never owed again"
     ),
     PermanenceRule("fines", (), stays, "a fine that was recorded cannot be removed"),
-    PermanenceRule("holds", ("status",), ends_with("cancelled"), "a cancelled hold stays cancelled"),
+    PermanenceRule(
+        "holds", ("status",), ends_with("cancelled"), "a cancelled hold stays cancelled"
+    ),
 )
 
 

@@ -122,7 +122,6 @@ PERMANENCE = (
 )
 
 
-
 def _order_money(order: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for each in order["payment_history"]:
         sign = 1 if each["transaction_type"] == "payment" else -1
