@@ -84,7 +84,7 @@ RANKS = {
         scoring remote_state
         conversation
         agent user environment
-        overrides
+        overrides perturbation
         data_loader wording
         world
         domains
@@ -95,7 +95,8 @@ RANKS = {
         formats agent_brief
     """,
     "maseval.benchmark.tau2.review": """
-        causes audit timeline judged
+        causes audit harm judged
+        timeline
         explain
         errata
         policy

@@ -37,7 +37,7 @@ RARE_OPTIONS = frozenset(
     (
         *("ray_address", "processes", "force", "max_wait"),
         *("allow", "agent_env", "junit_xml", "retry_failed", "prices", "fork", "resume_changed"),
-        *("reasoning", "split", "mode", "texts", "max_errors"),
+        *("reasoning", "split", "mode", "texts", "max_errors", "perturb", "ask_confidence"),
         *("user_args", "tool_model", "embedded_tasks"),
         *("as_recorded", "strict", "user"),
         *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),

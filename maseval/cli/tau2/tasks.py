@@ -1,6 +1,7 @@
 """``maseval tau2 tasks``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
 
 from itertools import dropwhile, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -9,7 +10,7 @@ from rich.table import Column, Table
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION, ConversationOptions
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS, title_of
-from maseval.cli.command_line import FAILED, with_examples
+from maseval.cli.command_line import FAILED, INCOMPLETE, with_examples
 from maseval.cli.console import (
     Parts,
     act_on_data,
@@ -31,10 +32,11 @@ from maseval.cli.options import (
     option,
     option_like,
 )
-from maseval.core.words import count_of, visible
+from maseval.core.words import count_of, money, visible
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, ErrataFound
+    from maseval.benchmark.tau2.app.running.rewording import RewordedTasks
     from maseval.benchmark.tau2.review.audit import TaskFinding
 
 
@@ -246,4 +248,41 @@ def _sum_up_errata(found: "ErrataFound") -> str:
         f"{number} {'erratum' if number == 1 else 'errata'} and {count_of(remarks, 'remark')} in "
         f"{count_of(tasks, 'task')} of {where}; a remark changes no verdict; "
         f"tasks left out of the sound number: {left_out}"
+    )
+
+
+@with_examples(
+    (
+        "maseval tau2 reword --domain retail --model openai/gpt-4.1 --output reworded.json",
+        "then run with --perturb prompt=reworded.json",
+    ),
+)
+def reword(
+    domain: str = option(..., "Domain of the tasks.", "--domain", "-d"),
+    model: str = option(..., "Model that rewords."),
+    output: Path = option(..., "File of the rewordings; what it has already is kept."),
+    task_id: list[str] | None = option(None, "Only this task (repeatable)."),
+    data_version: str = TASKS_VERSION,
+    base_url: str | None = option_like(ConversationOptions, "base_url"),
+    as_json: AsJson = False,
+) -> None:
+    """Let a model say in other words what customers are told; ids, amounts and names must stay."""
+    found = commands.tau2.reword(
+        domain,
+        model,
+        output,
+        task_id=task_id or (),
+        data_version=data_version,
+        base_url=base_url,
+    )
+    print_result(found, _reworded_parts(found), as_json)
+    if found.failed:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _reworded_parts(found: "RewordedTasks") -> Parts:
+    for task, lost in found.failed.items():
+        yield styled(f"{task}: not reworded, three answers lacked {', '.join(lost)}", "yellow")
+    yield inert(
+        f"{count_of(found.reworded, 'task')} reworded in {found.path}, cost {money(found.cost)}"
     )
