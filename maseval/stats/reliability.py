@@ -226,9 +226,19 @@ def calibration_error(bins: Iterable[Sequence[Forecast]]) -> float:
     return math.fsum(gaps) / sum(map(len, every))
 
 
-def calibration(forecasts: Sequence[Forecast]) -> float | None:
-    """Return 1 - the calibration error, over bins of equal counts."""
-    return 1 - calibration_error(equal_counts(forecasts)) if forecasts else None
+def overconfidence(trials: Mapping[KeyT, Sequence[Forecast]]) -> TaskValues[KeyT]:
+    """Return the mean confidence less the pass rate.
+
+    The published calibration error is too high for few trials, and no interval for it covers a
+    system that is calibrated. This is unbiased; ``brier_parts`` has what it cannot see, errors that
+    cancel.
+    """
+    found = {
+        key: fmean(each.confidence - each.passed for each in some)
+        for key, some in trials.items()
+        if some
+    }
+    return TaskValues(found, (-1.0, 1.0), (-1.0, 1.0))
 
 
 def published_calibration(forecasts: Sequence[Forecast]) -> float | None:

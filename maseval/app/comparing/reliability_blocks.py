@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from maseval.app.comparing.blocks import Block, LinesBlock, TableBlock
 from maseval.app.comparing.reliability import ReliabilitySheet, Unit, Values
-from maseval.core.words import count_of, in_percent, in_points, money, percent, round_half_up
+from maseval.core.words import count_of, in_percent, in_points, percent, round_half_up
 
 _FIRST = 12
 
@@ -106,8 +106,8 @@ def _number(value: float | None, unit: Unit, *, signed: bool = False) -> str:
             return in_points(value) if signed else percent(value)
         case "points":
             return in_points(value)
-        case "USD":
-            return f"{sign}{money(value)}" if value >= 0 else f"-{money(-value)}"
+        case "money":
+            return f"{sign}{value:,.2f}"
     return f"{sign}{round_half_up(value, 3) + 0.0:.3f}"
 
 

@@ -32,7 +32,6 @@ from maseval.core.words import excerpt
 _CENT = 0.005
 _SHORTEST = 6
 _LONGEST_CALL = 200
-_WORD = re.compile(r"\w+")
 
 
 def find_harm(case: Case, *, sound: bool = False) -> HarmFound | None:
@@ -250,7 +249,7 @@ class _Owners:
 
     def named_in(self, words: str) -> set[str]:
         """Return the customers that a text names by id, else by name, else by what is theirs."""
-        tokens = {*_WORD.findall(words)}
+        tokens = _words(words)
         text = words.casefold()
         return (
             {owner for owner in self._people if owner in tokens}
@@ -259,7 +258,11 @@ class _Owners:
         )
 
     def in_answer(self, content: str) -> set[str]:
-        return self._ids.intersection(_WORD.findall(content))
+        return self._ids & _words(content)
+
+
+def _words(text: str) -> set[str]:
+    return {*re.findall(r"\w+", text), *re.findall(r"[\w-]+", text)}
 
 
 def _name(person: Mapping[str, Any]) -> str:

@@ -78,7 +78,8 @@ def reword(
 
 
 def _open_model(model: str, base_url: str | None) -> ModelAdapter:
-    found = resolve_model(model, **({"base_url": base_url} if base_url else {}))
+    address: dict[str, Any] = {"base_url": base_url} if base_url else {}
+    found = resolve_model(model, **address)
     if price := Prices().at(model, base_url):
         found.use_prices(price)
     return found
