@@ -67,7 +67,7 @@ RANKS = {
         simulator scripted model scorer tool task
         answers answer_cache reasoning structured judge_record
         providers messages tracing usage seeding system_info provider_errors
-            call_policy clock recorded words event_loop scoring_options finding
+            call_policy clock recorded words event_loop scoring_options finding harm
         storage
         exceptions lazy
     """,

@@ -454,23 +454,23 @@ def _missing(system: _System, rows: Sequence[ReliabilityRow]) -> Iterator[str]:
     who, tasks = system.name, len({trial.outcome.key for trial in system.trials})
     if CONSISTENCY not in there:
         yield (
-            f"{who}: consistency needs two trials of a task: the same command with --trials 2 and "
-            f"--output {who} runs {_price(tasks, each)}"
+            f"{who}: consistency needs two trials of a task, the same command with --trials 2 and "
+            f"the same --output: {_price(tasks, each)}"
         )
     if HARM not in there:
-        yield f"{who}: harm: its domain does not declare money, customers or what is permanent"
+        yield f"{who}: harm needs a domain that declares money, customers or permanence"
     kinds = [kind for kind in PERTURBATIONS if kind not in names]
     if kinds:
         ways = {"faults": "faults=0.2", "structure": "structure", "prompt": "prompt=FILE"}
         flags = " or ".join(f"--perturb {ways[kind]}" for kind in kinds)
         yield (
-            f"{who}: robustness: the same command with {flags} and another --output runs "
+            f"{who}: robustness needs the same command with {flags} and another --output: "
             f"{_price(again, each)}"
         )
     if PREDICTABILITY not in there:
         yield (
-            f"{who}: prediction: the same command with --ask-confidence and another --output runs "
-            f"{_price(again, each)}"
+            f"{who}: prediction needs the same command with --ask-confidence and another "
+            f"--output: {_price(again, each)}"
         )
 
 

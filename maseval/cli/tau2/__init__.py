@@ -12,7 +12,6 @@ app = command_group(
         "errata": "maseval.cli.tau2.tasks:errata",
         "certify": "maseval.cli.tau2.sharing:certify",
         "verify": "maseval.cli.tau2.sharing:verify",
-        "reword": "maseval.cli.tau2.tasks:reword",
         "tasks": "maseval.cli.tau2.tasks:tasks",
         "data": "maseval.cli.tau2.tasks:data",
     },

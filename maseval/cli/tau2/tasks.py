@@ -18,6 +18,7 @@ from maseval.cli.console import (
     indent,
     inert,
     number_columns,
+    print_parts,
     print_result,
     shorten_line,
     stdout,
@@ -51,6 +52,10 @@ TASKS_VERSION = option_like(ConversationOptions, "data_version")
     ("maseval tau2 tasks retail/12", "a task: the user instructions, what is scored"),
     ("maseval tau2 tasks telecom tools", "what the agent and the user can do"),
     ("maseval tau2 tasks airline policy", "what the agent must obey"),
+    (
+        "maseval tau2 tasks airline --reword reworded.json --model openai/gpt-4.1",
+        "other words for the customers, for --perturb prompt=reworded.json",
+    ),
 )
 def tasks(
     named: list[str] | None = argument(
@@ -62,6 +67,11 @@ def tasks(
     split: str = SPLIT,
     data_version: str = TASKS_VERSION,
     ids: bool = flag("Print only domain/id, one per line.", "--ids"),
+    reword: Path | None = option(
+        None, "Let --model reword what customers are told, into this file for --perturb prompt."
+    ),
+    model: str | None = option(None, "With --reword: the model."),
+    base_url: str | None = option_like(ConversationOptions, "base_url"),
 ) -> None:
     """List tasks, or show one of them, or a domain's tools or policy."""
     from maseval.benchmark.tau2.domains import domain_names  # help must not load it
@@ -78,6 +88,8 @@ def tasks(
         told = commands.tau2.show(words[0], domain_of_it, data_version=data_version)
         typer.echo(visible(told))
         return
+    if reword is not None:
+        return _reword_tasks(names, model, reword, data_version, base_url)
     chosen = {"domain": names} if names else {}
     found = commands.tau2.tasks(**chosen, split=split, data_version=data_version)
     if ids:
@@ -251,31 +263,15 @@ def _sum_up_errata(found: "ErrataFound") -> str:
     )
 
 
-@with_examples(
-    (
-        "maseval tau2 reword --domain retail --model openai/gpt-4.1 --output reworded.json",
-        "then run with --perturb prompt=reworded.json",
-    ),
-)
-def reword(
-    domain: str = option(..., "Domain of the tasks.", "--domain", "-d"),
-    model: str = option(..., "Model that rewords."),
-    output: Path = option(..., "File of the rewordings; what it has already is kept."),
-    task_id: list[str] | None = option(None, "Only this task (repeatable)."),
-    data_version: str = TASKS_VERSION,
-    base_url: str | None = option_like(ConversationOptions, "base_url"),
-    as_json: AsJson = False,
+def _reword_tasks(
+    domains: list[str], model: str | None, file: Path, data_version: str, base_url: str | None
 ) -> None:
-    """Let a model say in other words what customers are told; ids, amounts and names must stay."""
+    if len(domains) != 1 or model is None:
+        raise typer.BadParameter("--reword takes one domain and a --model")
     found = commands.tau2.reword(
-        domain,
-        model,
-        output,
-        task_id=task_id or (),
-        data_version=data_version,
-        base_url=base_url,
+        domains[0], model, file, data_version=data_version, base_url=base_url
     )
-    print_result(found, _reworded_parts(found), as_json)
+    print_parts(_reworded_parts(found), stdout())
     if found.failed:
         raise typer.Exit(INCOMPLETE)
 

@@ -1,4 +1,4 @@
-"""``maseval tau2 reword``: what customers are told, in other words, for ``--perturb prompt=FILE``.
+"""``maseval tau2 tasks --reword``: other words for customers, for ``--perturb prompt=FILE``.
 
 A model makes the rewordings, or whoever writes the file: for each domain and task the instructions
 in their own form, with texts that say the same. Ids, amounts and names of the original must all be
@@ -7,7 +7,6 @@ there again; a rewording that lost one is asked for anew, and refused where a ru
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from maseval.core.task import Task
 from maseval.data.folder import AnyPath
 
 _ATTEMPTS = 3
-_FACT = re.compile(r"#?\w*\d[\w.,:@-]*\w|\d|\S+@\S+\w|(?<=[a-z,] )[A-Z]\w+")
+_WAY = "`maseval tau2 tasks DOMAIN --reword FILE --model MODEL` makes them"
 _REQUEST = (
     "Below are the instructions of a customer, as JSON. Reword every text in it: other words and "
     "other sentences, the same meaning. Keep every id, amount, date and name letter by letter, add "
@@ -112,8 +111,22 @@ def lost_facts(told: object, reworded: object) -> list[str]:
         if keys:
             return keys
     text = json.dumps(reworded, ensure_ascii=False)
-    facts = {fact for each in _texts(told) for fact in _FACT.findall(each)}
+    facts = {fact for each in _texts(told) for fact in _facts(each)}
     return sorted(fact for fact in facts if fact not in text)
+
+
+def _facts(text: str) -> Iterator[str]:
+    """Yield the words with a digit or a sign in them, and those that begin with a capital.
+
+    A capital after the end of a sentence says nothing.
+    """
+    begins = True
+    for given in text.split():
+        word = given.strip(".,;:!?()\"'").removesuffix("'s")
+        is_name = word[:1].isupper() and not begins and len(word) > 1
+        if is_name or any(char.isdigit() or char in "@_#" for char in word):
+            yield word
+        begins = given[-1] in ".!?:"
 
 
 def _texts(value: object) -> Iterator[str]:
@@ -131,10 +144,12 @@ def read_rewordings(path: str | os.PathLike[str]) -> Mapping[str, Any]:
         found = strict_json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise ConfigurationError(
-            f"the rewordings in {path} cannot be read: {error}; `maseval tau2 reword` makes them"
+            f"the rewordings in {path} cannot be read: {error}; {_WAY}"
         ) from error
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-        text = f"{path} has no rewordings by domain and task; `maseval tau2 reword` makes them"
+        text = (
+            f"{path} has no rewordings by domain and task; `maseval tau2 tasks --reword` makes them"
+        )
         raise ConfigurationError(text)
     return found
 
@@ -147,8 +162,8 @@ def apply_rewordings(tasks: Sequence[Task], path: str) -> None:
         found = mapping(known, key.domain).get(key.task_id)
         if found is None:
             raise ConfigurationError(
-                f"{path} has no rewording of {key}; `maseval tau2 reword --domain {key.domain} "
-                f"--task-id {key.task_id}` makes it"
+                f"{path} has no rewording of {key}; `maseval tau2 tasks {key.domain} --reword "
+                f"{path} --model MODEL` makes it"
             )
         if lost := lost_facts(task.user_data["instructions"], found):
             raise ConfigurationError(
