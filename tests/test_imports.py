@@ -68,7 +68,7 @@ RANKS = {
         simulator scripted model scorer tool task
         answers answer_cache reasoning structured judge_record
         providers messages tracing usage seeding system_info provider_errors
-            call_policy clock recorded words event_loop scoring_options finding
+            call_policy clock recorded words event_loop scoring_options finding harm
         storage
         exceptions lazy
     """,
@@ -85,7 +85,7 @@ RANKS = {
         scoring remote_state
         conversation
         agent user environment
-        overrides
+        overrides perturbation
         data_loader wording
         world
         domains
@@ -96,7 +96,8 @@ RANKS = {
         formats agent_brief
     """,
     "maseval.benchmark.tau2.review": """
-        causes audit timeline judged
+        causes audit harm judged
+        timeline
         explain
         errata
         policy

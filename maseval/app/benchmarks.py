@@ -21,6 +21,7 @@ from maseval.app.results.explained import Review
 from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.finding import Finding
+from maseval.core.harm import HarmFound
 from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
@@ -174,6 +175,10 @@ class BenchmarkSupport:
     def measures(self, folder: Recording) -> Sequence[Measure]:
         """Return the numbers of the benchmark: beside the official one, and which that is."""
         return ()
+
+    def harm(self, report: Report) -> HarmFound | None:
+        """Return what the databases prove that a simulation did wrong; None if nobody can tell."""
+        return None
 
     # Judges: for ``judge``, and wherever numbers are shown.
 

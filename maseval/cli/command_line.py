@@ -65,6 +65,8 @@ RARE_OPTIONS = frozenset(
         "cache",
         "max_steps",
         "seed",
+        "perturb",
+        "ask_confidence",
     )
 )
 _MANY = 6

@@ -4,6 +4,7 @@ from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
+from maseval.app.comparing.reliability import reliability as reliability
 from maseval.app.judging.label import begin_labelling as begin_labelling
 from maseval.app.judging.plan_labels import plan_labels as plan_labels
 from maseval.app.results.explained import Review as Review

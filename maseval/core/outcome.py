@@ -304,6 +304,7 @@ class RecordedReport(RecordedAttempt):
     seed = Part(anything)
     run_id = Part(text_or_none)
     final_answer = Part(anything)
+    confidence = Part(number, "traces", "confidence", "agent", "value")
     query = Part(text_or_none, "task", "query")
     metadata = Part(mapping, "task", "metadata")
     purpose = Part(text_or_none, "task", "metadata", "description", "purpose")

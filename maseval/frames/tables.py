@@ -7,6 +7,7 @@ which ``Frame`` makes cells.
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Protocol, Unpack, cast
 
@@ -311,6 +312,15 @@ def finding_rows(report: RecordedReport, source: FrameSource) -> Rows:
         }
 
 
+def reliability_rows(opened: FrameSource) -> Rows:
+    """Yield a row for each measure that the run alone gives."""
+    from maseval.app.comparing import reliability as found  # no other table needs statistics
+
+    sheet = found.reliability([opened.path], options=opened.options)
+    for row in chain.from_iterable(sheet.systems.values()):
+        yield {key: value for key, value in row.to_dict().items() if key not in ("level", "note")}
+
+
 _RowsOfSource = Callable[[FrameSource], Rows]
 _RowsOfReport = Callable[[RecordedReport, FrameSource], Rows]
 
@@ -364,6 +374,7 @@ tool_calls = _table("tool_calls", _by_report(tool_call_rows))
 checks = _table("checks", _by_report(check_rows))
 findings = _table("findings", _by_report(finding_rows))
 scores = _table("scores", score_rows)
+reliability = _table("reliability", reliability_rows)
 
 FRAMES: Mapping[str, Table] = {name: globals()[name] for name in TABLES}
 """The frame of each table, by its name."""

@@ -16,7 +16,7 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.runs import RunFolder
-from maseval.runs.config import CELL, JUDGED_BY, cell_of, subset_of
+from maseval.runs.config import CELL, JUDGED_BY, cell_of, mark_of_perturbation, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import Comparison, Outcome, compatibility
 from maseval.stats.clusters import places_of
@@ -152,6 +152,7 @@ def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
         words = (
             subset and subset.note,
             text_or_none(run.config.get(JUDGED_BY)),
+            mark_of_perturbation(run.config),
             *sides,
             f"a rehearsal, in which {player} played the agent's model" if player else None,
             words_on_cache(run.outcomes),

@@ -19,7 +19,12 @@ from maseval.benchmark.tau2.data import VARIANT_MARK, title_of
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import Release, release_named, release_of
-from maseval.benchmark.tau2.formats.message import OVERRIDE, describe_overrides, without_overrides
+from maseval.benchmark.tau2.formats.message import (
+    OVERRIDE,
+    PERTURBED,
+    describe_overrides,
+    without_overrides,
+)
 from maseval.benchmark.tau2.formats.simulation import (
     RunInfo,
     SideInfo,
@@ -117,7 +122,10 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
     if recorded.get("termination_reason") not in rules.loop.endings:
         return _make_omitted(report, f"{title_of(rules.version)} has no termination reason for it")
     messages = [
-        {**rules.files.message(each), **{key: each[key] for key in (OVERRIDE,) if key in each}}
+        {
+            **rules.files.message(each),
+            **{key: each[key] for key in (OVERRIDE, PERTURBED) if key in each},
+        }
         for each in recorded["messages"] or ()
     ]
     verdicts = (entry.get("reward_info") for entry in report.get("eval") or ())

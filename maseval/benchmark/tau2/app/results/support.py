@@ -166,6 +166,7 @@ class Tau2Support(BenchmarkSupport):
     """
 
     review = _function("app.results.explain", "review")
+    harm = _function("app.results.explain", "harm")
     limits = _function("app.results.explain", "limits")
     task_findings = _function("app.results.explain", "task_findings")
     timeline = _function("app.results.explain", "timeline_of")

@@ -4,13 +4,16 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from maseval.benchmark.tau2.domains.base import ToolType, is_tool
 from maseval.benchmark.tau2.domains.domain import (
+    Customers,
     Domain,
     LateRules,
+    MoneyField,
     OpenChoice,
     PermanenceRule,
     append_only,
@@ -124,6 +127,19 @@ PERMANENCE = (
     ),
 )
 
+
+def _order_money(order: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for each in order["payment_history"]:
+        sign = 1 if each["transaction_type"] == "payment" else -1
+        yield each["payment_method_id"], sign * each["amount"]
+    # Exchanges and returns are requested: the money moves when the items are back.
+    if order["exchange_price_difference"]:
+        yield str(order["exchange_payment_method_id"]), order["exchange_price_difference"]
+    prices = {item["item_id"]: item["price"] for item in order["items"]}
+    for item_id in order["return_items"] or ():
+        yield str(order["return_payment_method_id"]), -prices.get(item_id, 0.0)
+
+
 RETAIL = Domain(
     name="retail",
     db=RetailDB,
@@ -133,6 +149,8 @@ RETAIL = Domain(
     rules=LateRules("retail.rules"),
     choices=CHOICES,
     permanence=PERMANENCE,
+    money=[MoneyField("orders", _order_money)],
+    customers=Customers("users", "user_id"),
 )
 
 RETAIL_WITH_ITEMS = replace(RETAIL, toolkit=ItemRetailTools, lenient_toolkit=LenientItemRetailTools)
