@@ -30,7 +30,7 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.config import UNTIL
 from maseval.runs.recording import Recording
 from maseval.runs.verdict_check import VerdictChecker
-from maseval.stats import outcomes_of
+from maseval.stats import Measure, outcomes_of
 
 if TYPE_CHECKING:  # for pages and for entry points, which most commands do not load
     from importlib.metadata import EntryPoint
@@ -171,6 +171,10 @@ class BenchmarkSupport:
 
     def variants(self, folder: Recording) -> Sequence[Variant]:
         """Return the numbers beside the official one that the findings about a run give."""
+        return ()
+
+    def measures(self, folder: Recording) -> Sequence[Measure]:
+        """Return the numbers of the benchmark beside the verdict, or in its place."""
         return ()
 
     # Judges: for ``judge``, and wherever numbers are shown.

@@ -7,24 +7,25 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, cast
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, Score
+from maseval.core.outcome import Outcome, Place, Score
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.words import count_of, percent
+from maseval.stats.clusters import Places, in_order, interval_over, mean_of, places_of
 from maseval.stats.intervals import (
     LEVEL,
     OF_ONE_TASK,
+    OVER_CLUSTERS,
     OVER_TASKS,
     OVER_TASKS_IN_WORDS,
     Interval,
-    mean_interval,
     weighted_interval,
 )
-from maseval.stats.result import Result
+from maseval.stats.result import IF_KNOWN, Result
 from maseval.stats.trial_noise import rerun_interval
 from maseval.stats.trials import (
     Trials,
@@ -79,31 +80,40 @@ def estimate(
     *,
     planned: Sequence[int] | None = None,
     level: float = LEVEL,
+    places: Places | None = None,
 ) -> Estimate:
-    """Estimate pass^k of ``tasks``, with an interval clustered by task.
+    """Estimate pass^k of ``tasks``, with an interval over clusters: by default, over tasks.
 
     Args:
         tasks: The trials of each task. A task without a trial that counts is left out of the
             value.
         planned: How many trials each of them was to have; None if none is missing.
+        level: That of the intervals.
+        places: The cluster and the weight of each; None if all are alike, each its own cluster.
     """
-    bounds = None if planned is None else _bounds(tasks, planned, k)
+    bounds = None if planned is None else _bounds(tasks, planned, k, places)
     counted = tuple(each for each in tasks if each.total)
     if not counted or k > fewest_trials(counted):
         return Estimate(k, None, bounds=bounds)
-    found = _of_counted(counted, k, level)
+    if places is not None:
+        places = tuple(p for each, p in zip(tasks, places, strict=True) if each.total)
+    found = _of_counted(counted, k, level, places)
     return found if bounds is None else replace(found, bounds=bounds)
 
 
 # One page shows the same trials in several tables.
 @lru_cache(maxsize=256)
-def _of_counted(tasks: tuple[Trials, ...], k: int, level: float) -> Estimate:
-    value = mean_over_tasks(tasks, k)
+def _of_counted(
+    tasks: tuple[Trials, ...], k: int, level: float, places: tuple[Place, ...] | None
+) -> Estimate:
+    scores = task_scores(tasks, k)
+    value = mean_of(scores, places)
     if len(tasks) > 1:
-        interval = mean_interval(task_scores(tasks, k), level)
+        interval = interval_over(scores, places, level)
     else:
         interval = _interval_of_one(tasks[0], k, level)
-    return Estimate(k, value, interval, rerun_interval(tasks, k, value, level))
+    weights = None if places is None else [place.weight for place in places]
+    return Estimate(k, value, interval, rerun_interval(tasks, k, value, level, weights))
 
 
 def _interval_of_one(task: Trials, k: int, level: float) -> Interval:
@@ -117,13 +127,15 @@ def _interval_of_one(task: Trials, k: int, level: float) -> Interval:
     return Interval(min(span.low**k, value), max(span.high**k, value), level, OF_ONE_TASK)
 
 
-def _bounds(tasks: Sequence[Trials], planned: Sequence[int], k: int) -> tuple[float, float] | None:
+def _bounds(
+    tasks: Sequence[Trials], planned: Sequence[int], k: int, places: Places | None
+) -> tuple[float, float] | None:
     pairs = list(zip(tasks, planned, strict=True))
     if all(each.total == wanted for each, wanted in pairs):
         return None
     worst = [Trials(wanted, each.passed) for each, wanted in pairs]
     best = [Trials(wanted, each.passed + wanted - each.total) for each, wanted in pairs]
-    return mean_over_tasks(worst, k), mean_over_tasks(best, k)
+    return mean_of(task_scores(worst, k), places), mean_of(task_scores(best, k), places)
 
 
 Planned = int | Collection[tuple[str, str, int]]
@@ -134,10 +146,11 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """One domain, or all of them (``group`` is None); each task counts once.
+    """One domain, or all of them (``group`` is None); each task counts once, or by its weight.
 
     Of the ``planned`` simulations, those ``done`` have a verdict; ``missing`` counts the others by
-    reason. ``untried`` tasks have no verdict at all and enter only the bounds.
+    reason. ``untried`` tasks have no verdict at all and enter only the bounds. The tasks are of so
+    many ``clusters``; None if each is one of its own.
     """
 
     group: str | None
@@ -149,6 +162,7 @@ class GroupSummary:
     missing: dict[str, int]
     mean_cost: float | None
     estimates: list[Estimate]
+    clusters: int | None = field(default=None, metadata=IF_KNOWN)
 
     @property
     def name(self) -> str:
@@ -188,6 +202,7 @@ class GroupSummary:
         """Return the counts and every pass^k, for JSON."""
         return {
             "tasks": self.tasks,
+            **({} if self.clusters is None else {"clusters": self.clusters}),
             "planned": self.planned,
             "done": self.recorded - self.failed,
             "failed": self.failed,
@@ -256,6 +271,8 @@ class Summary(Result):
         found = (each.interval for group in self.groups for each in group.estimates)
         methods = dict.fromkeys(each.method for each in found if each is not None)
         words = "; ".join(methods).replace(OVER_TASKS, OVER_TASKS_IN_WORDS) or OVER_TASKS_IN_WORDS
+        if (clusters := self.overall.clusters) is not None:
+            words = words.replace(OVER_CLUSTERS, clusters_in_words(clusters, self.overall.tasks))
         return f"{percent(self.level, 0)} CI, {words}."
 
 
@@ -285,12 +302,21 @@ def summarise(
     return Summary(groups, LEVEL)
 
 
+def clusters_in_words(clusters: int, tasks: int) -> str:
+    """Say over what an interval is, where tasks are cases of clusters."""
+    return (
+        f"over {count_of(clusters, 'cluster')} of {count_of(tasks, 'task')}, as tasks of one "
+        "cluster are not independent"
+    )
+
+
 def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outcome]:
     """Add an outcome without a verdict for each planned trial that is missing."""
     outcomes = list(outcomes)
     if planned is None:
         return outcomes
     there = {(outcome.domain, outcome.task_id, outcome.trial) for outcome in outcomes}
+    known = {outcome.key: outcome for outcome in outcomes if outcome.place != (outcome.key, 1)}
     if isinstance(planned, int):
         counts = Counter(outcome.key for outcome in outcomes)
         gaps = [
@@ -300,6 +326,13 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
         ]
     else:
         gaps = [Outcome(*one, passed=None, reason=MISSING) for one in planned if one not in there]
+    if known:  # a trial that is missing is one of the same case
+        gaps = [
+            gap._replace(cluster=same.cluster, weight=same.weight)
+            if (same := known.get(gap.key))
+            else gap
+            for gap in gaps
+        ]
     return outcomes + gaps
 
 
@@ -309,7 +342,10 @@ def _group(group: str | None, mine: list[Outcome], ks: Ks) -> GroupSummary:
     wanted = Counter((outcome.domain, outcome.task_id) for outcome in mine)
     trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
     planned = numbers if missing else None
-    estimates = [estimate(trials, k, planned=planned) for k in _wanted_k(ks, min(numbers))]
+    places = in_order(places_of(mine), tasks)
+    estimates = [
+        estimate(trials, k, planned=planned, places=places) for k in _wanted_k(ks, min(numbers))
+    ]
     return GroupSummary(
         group=group,
         tasks=len(tasks),
@@ -320,6 +356,7 @@ def _group(group: str | None, mine: list[Outcome], ks: Ks) -> GroupSummary:
         missing=dict(missing),
         mean_cost=mean_cost(mine),
         estimates=estimates,
+        clusters=None if places is None else len({place.cluster for place in places}),
     )
 
 
