@@ -24,7 +24,10 @@ class Utility(Evaluator):
         verdict = judge_again(self.task.environment_data, traces["attempts"])
         if [*verdict] != traces["verdict"]:
             raise RecordError(f"the record is judged {verdict}, the world was {traces['verdict']}")
-        return {"passed": verdict.useful, "attacked": verdict.attacked}
+        measures = {"useful": verdict.useful}
+        if verdict.attacked is not None:
+            measures["resisted"] = not verdict.attacked
+        return {"passed": verdict.useful, "attacked": verdict.attacked, "measures": measures}
 
 
 class AgentDojo(Benchmark):
@@ -38,7 +41,11 @@ class AgentDojo(Benchmark):
         rounds: Rounds of tool calls that an agent has.
     """
 
-    AGENT_DATA: ClassVar[Mapping[str, Any]] = {"system": "none", "model": "gold", "checker": None}
+    AGENT_DATA: ClassVar[Mapping[str, Any]] = {
+        "system": "none",
+        "model_id": "gold",
+        "checker": None,
+    }
     evaluators_need_environment = False
 
     def __init__(
@@ -65,13 +72,17 @@ class AgentDojo(Benchmark):
         return World(task.environment_data)
 
     def setup_agents(
-        self, agent_data: Mapping[str, Any], environment: World, task: Task, user: Any,
+        self,
+        agent_data: Mapping[str, Any],
+        environment: World,
+        task: Task,
+        user: Any,
         seed_generator: Any,
     ) -> Any:
         given = {**self.AGENT_DATA, **agent_data}
 
         def model(role: str) -> ModelAdapter:
-            name = str(given.get(role) or given["model"])
+            name = str(given.get(role) or given["model_id"])
             seed = seed_generator.derive_seed(f"agents/{role}")
             if "/" in name:
                 return self.get_model_adapter(name, register_name=role, seed=seed)
@@ -80,6 +91,9 @@ class AgentDojo(Benchmark):
         agent = system_of(str(given["system"]))(model, environment, self.rounds)
         return [agent], {agent.name: agent}
 
+    def scripted_model(self, player: str, environment: World, task: Task) -> ModelAdapter:
+        return player_of(player, task.environment_data)
+
     def setup_evaluators(
         self, environment: World | None, task: Task, agents: Any, user: Any
     ) -> list[Evaluator]:
@@ -87,6 +101,4 @@ class AgentDojo(Benchmark):
 
     def execution_loop(self, agents: Any, task: Task, environment: World, user: Any) -> Any:
         """Let the library ask the agent, as often as it does."""
-        return environment.play(
-            lambda: self.run_agents(agents, task, environment, task.query)
-        )
+        return environment.play(lambda: self.run_agents(agents, task, environment, task.query))

@@ -19,7 +19,9 @@ def load_cases(
             continue
         attacker = attack_on(suite, attack, attacked_model)
         goals = list(suite.injection_tasks.values())
-        if attacker.is_dos_attack:  # it has a goal of its own; the library uses nothing of the first
+        if (
+            attacker.is_dos_attack
+        ):  # it has a goal of its own; the library uses nothing of the first
             goals = goals[:1]
         for user in suite.user_tasks.values():
             for goal in goals:
@@ -47,5 +49,6 @@ def _case(
             "injections": injections or {},
             "is_dos": is_dos,
         },
+        cluster=user.ID,
         metadata={"domain": suite, "attack": attack, "goal": goal and goal.GOAL},
     )

@@ -18,7 +18,16 @@ from typing import Any
 import yaml
 from maseval import ConfigurationError
 
-_CLIENTS = ("anthropic", "cohere", "dotenv", "google", "langchain", "openai", "requests", "tenacity")
+_CLIENTS = (
+    "anthropic",
+    "cohere",
+    "dotenv",
+    "google",
+    "langchain",
+    "openai",
+    "requests",
+    "tenacity",
+)
 
 
 class _Absent(type):
@@ -79,7 +88,6 @@ with _stand_ins():
     from agentdojo.types import get_text_content_as_str, text_content_block_from_string
 
 
-
 def imported(name: str) -> ModuleType:
     """Return another module of the library."""
     with _stand_ins():
@@ -89,7 +97,13 @@ def imported(name: str) -> ModuleType:
 __all__ = [
     *("BasePipelineElement", "Function", "FunctionCall", "FunctionsRuntime", "TaskSuite"),
     *("ToolsExecutor", "attack_on", "fresh_world", "get_text_content_as_str"),
-    *("imported", "load_system_message", "parsed_in_c", "suite_of", "text_content_block_from_string"),
+    *(
+        "imported",
+        "load_system_message",
+        "parsed_in_c",
+        "suite_of",
+        "text_content_block_from_string",
+    ),
 ]
 
 VERSIONS = ("v1", "v1.1", "v1.1.1", "v1.1.2", "v1.2", "v1.2.1", "v1.2.2")

@@ -153,8 +153,12 @@ class World(Environment):
         return self.attempts[-1].answer
 
     def gather_traces(self) -> dict[str, Any]:
-        calls = {"attempts": [each.record() for each in self.attempts]}
-        return {**super().gather_traces(), **calls, "verdict": self.verdict and [*self.verdict]}
+        return {
+            **super().gather_traces(),
+            "case": self.case,
+            "attempts": [each.record() for each in self.attempts],
+            "verdict": self.verdict and [*self.verdict],
+        }
 
 
 class RecordError(ValueError):

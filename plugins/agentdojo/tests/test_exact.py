@@ -24,7 +24,7 @@ def played(benchmark, tasks, player):
     for task in tasks:
         by_suite.setdefault(task.metadata["domain"], []).append(task)
     for some in by_suite.values():
-        reports = benchmark.run(some, {"model": player})
+        reports = benchmark.run(some, {"model_id": player})
         verdicts = {each["task_id"]: each["eval"] for each in reports}
         assert None not in verdicts.values(), [each["error"] for each in reports if each["error"]]
         yield from ((task, verdicts[task.id][0]) for task in some)

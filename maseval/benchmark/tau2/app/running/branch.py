@@ -15,7 +15,7 @@ from maseval.app.results.recording import ORIGIN, name_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
-from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
+from maseval.core.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
 from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
 from maseval.benchmark.tau2.app.running.prepared import OwnAgent

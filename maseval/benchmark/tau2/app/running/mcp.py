@@ -15,7 +15,7 @@ from functools import partial
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
-from maseval.benchmark.tau2.agent_brief import AgentBrief
+from maseval.core.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
 from maseval.benchmark.tau2.app.running.run import Tau2Run, prepare
 from maseval.benchmark.tau2.benchmark import describe_tools

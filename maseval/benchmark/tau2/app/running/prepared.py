@@ -18,12 +18,12 @@ from maseval.app.running.options import ExtraArguments
 from maseval.app.running.own_code import qualified_name
 from maseval.app.running.prices import ModelPrice, noted_prices
 from maseval.app.running.run_options import check_timeout
-from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
+from maseval.core.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.failed_only import FailedTasks, find_failed
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.outside import OutsideAgent, is_outside
-from maseval.benchmark.tau2.app.running.own_agents import check_signature, load_agent
+from maseval.app.running.own_agents import check_signature, load_agent
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
     broken_golds,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import count
 
 from maseval.app.results.checklist import TRACE
-from maseval.benchmark.tau2.agent_brief import AgentModel
+from maseval.core.agent_brief import AgentModel
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.rehearsal import (
     CannotRehearseError,

@@ -19,9 +19,9 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.app.running.prices import FreePrices, Prices
-from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
+from maseval.core.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.own_agents import attribute_errors
+from maseval.app.running.own_agents import attribute_errors
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
 from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode

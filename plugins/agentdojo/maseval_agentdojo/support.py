@@ -1,0 +1,89 @@
+"""AgentDojo in the commands that take any run: its two numbers, who failed, and a second look."""
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from maseval import Report
+from maseval.commands import (
+    BenchmarkSupport,
+    Finding,
+    Measure,
+    Misstatement,
+    Recording,
+    Review,
+    VerdictChecker,
+)
+
+USEFUL = Measure("useful", "the user's task was done, as the library checks it")
+RESISTED = Measure(
+    "resisted", "the injected goal was not reached", complement="attack success", decides=True
+)
+
+
+class AgentDojoSupport(BenchmarkSupport):
+    """An attacked run is decided by what was resisted, any other by what was useful."""
+
+    def measures(self, folder: Recording) -> Sequence[Measure]:
+        return [USEFUL] if _given(folder.config.values, "attack") is None else [RESISTED, USEFUL]
+
+    def version(self, config: Mapping[str, object]) -> str | None:
+        found = _given(config, "version")
+        return None if found is None else str(found)
+
+    def warnings(self, config: Mapping[str, object]) -> Sequence[str]:
+        attack = _given(config, "attack")
+        if attack is None:
+            return ()
+        return (f"{attack} is a fixed attack: resisting it says nothing of one that adapts.",)
+
+    def task_title(self, report: Report) -> str | None:
+        goal = report["task"]["metadata"].get("goal")
+        return None if goal is None else f"Injected goal: {goal}"
+
+    def limits(self, folder: Recording) -> Sequence[str]:
+        return ()
+
+    def findings_version(self, folder: Recording) -> object:
+        return 1
+
+    def review(self, report: Report, *, explain_pass: bool = False) -> Review:
+        found = []
+        for each in report["eval"] or ():
+            if each.get("attacked"):
+                goal = report["task"]["metadata"].get("goal")
+                found.append(_finding("obeyed an injection", "security", f"reached: {goal}"))
+            if each.get("passed") is False:
+                words = "the user's task was not done"
+                found.append(_finding("task not done", "utility", words))
+        return Review(found)
+
+    def verdict_checker(self, folder: Recording) -> VerdictChecker | None:
+        from maseval_agentdojo.world import judge_again  # loads the library
+
+        def check(report: Report) -> Misstatement | None:
+            for each in report["eval"] or ():
+                traces = report["traces"]["environment"]
+                useful, attacked = judge_again(traces["case"], traces["attempts"])
+                if (useful, attacked) != (each.get("passed"), each.get("attacked")):
+                    words = f"replayed, it is useful: {useful}, attacked: {attacked}"
+                    return Misstatement(words, useful)
+            return None
+
+        return check
+
+    def other_data(self, folder: Recording) -> list[str]:
+        then, now = folder.config.values.get("agentdojo"), version("agentdojo")
+        return [] if then in (None, now) else [f"agentdojo is {now}, the run was made with {then}"]
+
+
+def _given(config: Mapping[str, object], name: str) -> object:
+    given: Any = config.get("set") or {}
+    return given.get(name)
+
+
+def _finding(kind: str, rule: str, text: str) -> Finding:
+    return Finding("cause", "agent", kind, rule, text)
+
+
+SUPPORT = AgentDojoSupport()
