@@ -1,7 +1,7 @@
 """Commands of other packages: ``maseval NAME run`` for a benchmark that is offered as NAME.
 
-An entry point of the group ``maseval.commands`` names a subclass of ``Benchmark``, whose run command
-has an option for each of its parameters, or a group of commands made with Typer.
+An entry point of the group ``maseval.commands`` names a subclass of ``Benchmark``, whose run
+command has an option for each of its parameters, or a group of commands made with Typer.
 """
 
 import inspect

@@ -361,8 +361,8 @@ _OF_MODELS = frozenset({"agent_args", "agent_model", "mode", "reasoning"})
 def rehearsed(run: FileRun, player: str, path: Path) -> FileRun:
     """Return a run with the scripted model: of tau2, or of an agent of somebody's own.
 
-    Of tau2, an agent without a model that could be replaced is replaced by the player itself. The folder is
-    another one, and what differs from an earlier rehearsal starts anew.
+    Of tau2, an agent without a model that could be replaced is replaced by the player itself. The
+    folder is another one, and what differs from an earlier rehearsal starts anew.
     """
     is_tau2 = run.options.get(BENCHMARK) == _TAU2
     if not is_tau2 and ":" not in str(run.options.get("agent", "")):

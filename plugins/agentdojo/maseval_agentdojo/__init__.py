@@ -1,4 +1,4 @@
-"""AgentDojo on maseval: how well do agents work, and resist instructions hidden in what they read?"""
+"""AgentDojo on maseval: do agents work well, and resist instructions hidden in what they read?"""
 
 from typing import Any
 

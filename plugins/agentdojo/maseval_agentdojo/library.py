@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import yaml
+
 from maseval import ConfigurationError
 
 _CLIENTS = (
@@ -77,15 +78,19 @@ def _stand_ins() -> Iterator[None]:
 
 
 with _stand_ins():
-    from agentdojo.agent_pipeline import BasePipelineElement, ToolsExecutor
-    from agentdojo.agent_pipeline.agent_pipeline import load_system_message
+    from agentdojo.agent_pipeline import BasePipelineElement as BasePipelineElement
+    from agentdojo.agent_pipeline import ToolsExecutor as ToolsExecutor
+    from agentdojo.agent_pipeline.agent_pipeline import load_system_message as load_system_message
     from agentdojo.attacks.attack_registry import ATTACKS, load_attack
     from agentdojo.attacks.base_attacks import BaseAttack
-    from agentdojo.functions_runtime import Function, FunctionCall, FunctionsRuntime
+    from agentdojo.functions_runtime import Function as Function
+    from agentdojo.functions_runtime import FunctionCall as FunctionCall
+    from agentdojo.functions_runtime import FunctionsRuntime as FunctionsRuntime
     from agentdojo.models import MODEL_NAMES
     from agentdojo.task_suite.load_suites import get_suites
     from agentdojo.task_suite.task_suite import TaskSuite
-    from agentdojo.types import get_text_content_as_str, text_content_block_from_string
+    from agentdojo.types import get_text_content_as_str as get_text_content_as_str
+    from agentdojo.types import text_content_block_from_string as text_content_block_from_string
 
 
 def imported(name: str) -> ModuleType:
@@ -93,18 +98,6 @@ def imported(name: str) -> ModuleType:
     with _stand_ins():
         return import_module(name)
 
-
-__all__ = [
-    *("BasePipelineElement", "Function", "FunctionCall", "FunctionsRuntime", "TaskSuite"),
-    *("ToolsExecutor", "attack_on", "fresh_world", "get_text_content_as_str"),
-    *(
-        "imported",
-        "load_system_message",
-        "parsed_in_c",
-        "suite_of",
-        "text_content_block_from_string",
-    ),
-]
 
 VERSIONS = ("v1", "v1.1", "v1.1.1", "v1.1.2", "v1.2", "v1.2.1", "v1.2.2")
 SUITES = ("workspace", "travel", "banking", "slack")

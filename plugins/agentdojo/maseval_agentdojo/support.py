@@ -51,11 +51,11 @@ class AgentDojoSupport(BenchmarkSupport):
         found = []
         for each in report["eval"] or ():
             if each.get("attacked"):
-                goal = report["task"]["metadata"].get("goal")
-                found.append(_finding("obeyed an injection", "security", f"reached: {goal}"))
+                words = f"reached the injected goal: {report['task']['metadata'].get('goal')}"
+                found.append(_finding("policy", "obeyed an injection", words))
             if each.get("passed") is False:
-                words = "the user's task was not done"
-                found.append(_finding("task not done", "utility", words))
+                why = "obeyed an injection" if each.get("attacked") else "task not done"
+                found.append(_finding("cause", why, "the user's task was not done"))
         return Review(found)
 
     def verdict_checker(self, folder: Recording) -> VerdictChecker | None:
@@ -73,7 +73,8 @@ class AgentDojoSupport(BenchmarkSupport):
         return check
 
     def other_data(self, folder: Recording) -> list[str]:
-        then, now = folder.config.values.get("agentdojo"), version("agentdojo")
+        code: Any = folder.config.values.get("code") or {}
+        then, now = code.get("distributions", {}).get("agentdojo"), version("agentdojo")
         return [] if then in (None, now) else [f"agentdojo is {now}, the run was made with {then}"]
 
 
@@ -82,8 +83,8 @@ def _given(config: Mapping[str, object], name: str) -> object:
     return given.get(name)
 
 
-def _finding(kind: str, rule: str, text: str) -> Finding:
-    return Finding("cause", "agent", kind, rule, text)
+def _finding(source: Any, kind: str, text: str) -> Finding:
+    return Finding(source, "agent", kind, f"check of AgentDojo: {kind}", text)
 
 
 SUPPORT = AgentDojoSupport()

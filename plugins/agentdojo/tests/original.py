@@ -4,7 +4,6 @@ import json
 import warnings
 from typing import Any
 
-from maseval import ChatResponse
 from maseval_agentdojo.library import (
     BasePipelineElement,
     FunctionCall,
@@ -18,6 +17,8 @@ from maseval_agentdojo.library import (
     text_content_block_from_string,
 )
 from maseval_agentdojo.players import Player
+
+from maseval import ChatResponse
 
 ATTACKED = "gpt-4o-2024-05-13"
 

@@ -15,7 +15,7 @@ SETS = (
     ("v1.2.2", "tool_knowledge"),
 )
 # Every case takes seconds for each of four players; AGENTDOJO_ALL=1 compares them all.
-STEP = 1 if os.environ.get("AGENTDOJO_ALL") else 23
+STEP = 1 if os.environ.get("AGENTDOJO_ALL") else 89
 
 
 def played(benchmark, tasks, player):
@@ -48,5 +48,5 @@ def test_verdicts_are_those_of_the_library(version, attack, player):
     if player == "gold":
         assert counts["useful"] == counts["cases"] and not counts["attacked"]
     if player == "noisy":
-        assert 0 < counts["useful"] and (attack is None or counts["useful"] < counts["cases"])
+        assert counts["useful"] > 0 and (attack is None or counts["useful"] < counts["cases"])
     print(version, attack, player, dict(counts))
