@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maseval.app.results.explained import Review
 from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
-from maseval.app.results.variants import Variant
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.lazy import find_entry_points
@@ -57,7 +56,8 @@ class RecordedOutcomes(NamedTuple):
 
     ``recording`` is what they were read from, with the verdicts that hold. ``notes`` say what is
     wrong with it. ``tasks`` has a hash of each task's content, as far as it is known. ``unlisted``
-    are further tasks of the split that the record should hold.
+    are further tasks of the split that the record should hold. ``measure`` is what stands in the
+    place of the verdict, if another number was asked for.
     """
 
     recording: Recording
@@ -67,6 +67,7 @@ class RecordedOutcomes(NamedTuple):
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = MappingProxyType({})
     unlisted: Sequence[TaskKey] = ()
+    measure: Measure | None = None
 
 
 class JudgedShareKind(NamedTuple):
@@ -169,12 +170,8 @@ class BenchmarkSupport:
         """Return sentences that must accompany the numbers of a run."""
         return ()
 
-    def variants(self, folder: Recording) -> Sequence[Variant]:
-        """Return the numbers beside the official one that the findings about a run give."""
-        return ()
-
     def measures(self, folder: Recording) -> Sequence[Measure]:
-        """Return the numbers of the benchmark beside the verdict, or in its place."""
+        """Return the numbers of the benchmark: beside the official one, and which that is."""
         return ()
 
     # Judges: for ``judge``, and wherever numbers are shown.

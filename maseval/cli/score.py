@@ -35,7 +35,7 @@ from maseval.cli.options import (
     runs_argument,
     with_scoring_options,
 )
-from maseval.cli.results import estimate, variant_parts
+from maseval.cli.results import estimate, measure_parts
 from maseval.cli.show import section_parts
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, percent
@@ -199,7 +199,7 @@ def _review_parts(run: "ReviewedRun") -> Parts:
     """Yield the numbers of a run, the rules that found something, and where."""
     yield styled(here(run.path), "bold")
     yield from map(note, run.notes)
-    yield from variant_parts(run.scores)
+    yield from measure_parts(run.scores)
     if not run.found:
         return
     if not run.rules:

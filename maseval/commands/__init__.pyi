@@ -23,7 +23,6 @@ from maseval.app.results.questions import show as show
 from maseval.app.results.recording import runs as runs
 from maseval.app.results.recording import tag as tag
 from maseval.app.results.report import report as report
-from maseval.app.results.variants import Variant as Variant
 from maseval.app.running.new import new as new
 from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle

@@ -280,6 +280,7 @@ class ComponentUsage(NamedTuple):
         return "judge" if _JUDGES.intersection(words) else words[0]
 
 
+_VERDICT = ("passed", "reward")
 _JUDGES = frozenset({"judge", "evaluator"})
 
 
@@ -413,8 +414,14 @@ class RecordedReport(RecordedAttempt):
     @property
     def measures(self) -> dict[str, float]:
         """The numbers beside the verdict, such as ``{"resisted": 1.0}``; a verdict is 1 or 0."""
-        given = {name: each for one in self._counted for name, each in one.measures.items()}
-        values = {name: amount(float(v) if v in (True, False) else v) for name, v in given.items()}
+        given: dict[str, object] = {}
+        for one in self._counted:
+            given |= {k: v for k, v in one.raw.items() if k not in _VERDICT} | dict(one.measures)
+        values = {
+            name: float(v) if isinstance(v, bool) else amount(v)
+            for name, v in given.items()
+            if isinstance(v, int | float)
+        }
         return {str(name): value for name, value in values.items() if value is not None}
 
     @property

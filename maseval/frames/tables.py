@@ -20,8 +20,8 @@ from maseval.app.results.finding import (
     run_path,
     warn_of_damage,
 )
+from maseval.app.results.measured import measured_scores
 from maseval.app.results.results import run_summary
-from maseval.app.results.variants import variant_scores
 from maseval.core.finding import Finding
 from maseval.core.outcome import ComponentUsage, RecordedReport, Simulation
 from maseval.core.recorded import mapping, number
@@ -167,15 +167,15 @@ def _player_name(player: object) -> object:
 def score_rows(opened: FrameSource) -> Rows:
     """Yield a row for each pass^k, counted as ``maseval show`` counts."""
     run = opened.recording
-    variants = support_for(run).variants(run)
+    measures = support_for(run).measures(run)
     outcomes, findings = [], dict[Simulation, Sequence[Finding]]()
     for report in run.reports():
         parsed = RecordedReport(report)
         outcomes.append(parsed.outcome)
-        if variants:
+        if any(each.by_findings for each in measures):
             findings[Simulation.of(report)] = opened.findings(parsed)
     opened.keep_findings()
-    for score in variant_scores(outcomes, findings, variants, run.planned):
+    for score in measured_scores(outcomes, findings, measures, run.planned):
         for k, each in score.pass_hat.items():
             yield {
                 "domain": score.domain,

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Place, TaskKey
 from maseval.stats.intervals import LEVEL, Interval, cluster_interval, mean_interval
+from maseval.stats.trials import Trials, by_task
 
 Places = Sequence[Place]
 
@@ -47,6 +48,13 @@ def places_of(outcomes: Iterable[Outcome]) -> dict[TaskKey, Place]:
                 "each task one of either"
             )
     return {key: named.get(key) or Place(key) for key in keys} if named else {}
+
+
+def counted_tasks(outcomes: Iterable[Outcome]) -> tuple[list[Trials], Places | None]:
+    """Return the trials of each task, and its place; None if all are alike."""
+    run = list(outcomes)
+    tasks = by_task(run)
+    return [*tasks.values()], in_order(places_of(run), tasks)
 
 
 def in_order(places: Mapping[TaskKey, Place], keys: Iterable[TaskKey]) -> tuple[Place, ...] | None:

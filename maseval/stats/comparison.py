@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Place, TaskKey
@@ -37,10 +37,12 @@ class Difference:
     test: FlipTest
     clusters: int | None = field(default=None, metadata=IF_KNOWN)
     """The number of clusters that the tasks are of; None if each is one of its own."""
+    label: str | None = field(default=None, metadata=IF_KNOWN)
+    """What is compared, where it is not the verdict: ``resisted^k``."""
 
     @property
     def name(self) -> str:
-        return measure_name(self.k)
+        return measure_name(self.k, self.label)
 
     @property
     def units(self) -> tuple[int, str]:
@@ -149,6 +151,7 @@ def compare_all(
     margin: float = 0.0,
     anyway: bool = False,
     apart: bool = False,
+    label: str | None = None,
 ) -> Comparison:
     """Compare every run with every other on the tasks that all of them have.
 
@@ -162,6 +165,7 @@ def compare_all(
         anyway: Do not refuse, but name what differs as a caution.
         apart: Whether runs that have no task in common, as cells of different domains, stand side
             by side: all is about the runs with the same tasks.
+        label: What ``passed`` of the outcomes says, where it is not the verdict: ``resisted^k``.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; give two or more")
@@ -181,11 +185,11 @@ def compare_all(
         check_k(k, fewest_trials([one for each in shared.values() for one in each.values()]))
         group = _groups(shared[names[0]])[-1]
         for a, b in combinations(names, 2):
-            mains[a, b] = _difference(group, shared[a], shared[b], k, level, places)
+            mains[a, b] = _difference(group, shared[a], shared[b], k, level, places, label)
     kept = {name: [each for each in run if each.key in trials[name]] for name, run in kept.items()}
     adjusted = holm([main.test.p_value for main in mains.values()])
     found = Comparison(
-        runs={name: summarise(run) for name, run in kept.items()},
+        runs={name: summarise(run, label=label) for name, run in kept.items()},
         pairs=[Pair(n, main, p) for (n, main), p in zip(mains.items(), adjusted, strict=True)],
         comparable=comparable,
         dropped=dropped,
@@ -197,7 +201,7 @@ def compare_all(
     notes = [
         f"all runs on the {len({*chain(*trials.values())})} tasks they share; every task "
         "counts once",
-        f"p-values of pass^{k}, {len(mains)} comparisons, Holm-corrected",
+        f"p-values of {measure_name(k, label)}, {len(mains)} comparisons, Holm-corrected",
     ]
     return replace(found, notes=notes)
 
@@ -221,11 +225,13 @@ def _with_details(
     c, d = (_by_cluster(each, places) if by_cluster else each for each in (a, b))
     flips = (Flip(*key, c[key], d[key]) for key in c)
     most = min(UP_TO, fewest_trials([*a.values(), *b.values()]))
+    if any(one.passed != int(one.passed) for each in (a, b) for one in each.values()):
+        most = 1  # of a share, there is no second power
     pairs = Pairs([*a.values()], [*b.values()], k, in_order(places, a), in_order(places, b))
     return replace(
         found,
         differences=[
-            _difference(group, a, b, each, level, places)
+            _difference(group, a, b, each, level, places, found.main.label)
             for group in _groups(a)
             for each in sorted({k, *range(1, most + 1)})
         ],
@@ -256,6 +262,7 @@ def _difference(
     k: int,
     level: float,
     places: Mapping[TaskKey, Place],
+    label: str | None = None,
 ) -> Difference:
     first, second = (
         {key: pass_hat_k(*one, k) for key, one in run.items() if group in (None, key.domain)}
@@ -272,6 +279,7 @@ def _difference(
             difference=float(sum(exact) / len(exact)),
             interval=mean_interval([*map(float, exact)], level, bounds=(-1.0, 1.0)),
             test=sign_flip_test(exact),
+            label=label,
         )
     pools = (pool(each.values(), [places[key] for key in each]) for each in (first, second))
     found = PairedScores(*pools)
@@ -285,6 +293,7 @@ def _difference(
         interval=found.interval(level),
         test=cluster_flip_test(found.parts),
         clusters=len(found.parts),
+        label=label,
     )
 
 
@@ -325,10 +334,23 @@ def runs_by_tasks(runs: Mapping[str, Iterable[Outcome]]) -> list[list[str]]:
 
     Some may have them by way of others only.
     """
-    groups: list[tuple[list[str], set[TaskKey]]] = []
-    for name, run in runs.items():
-        names, keys = [name], {each.place.cluster for each in run if each.passed is not None}
-        for other in [each for each in groups if each[1] & keys]:
+    return connected(
+        {
+            name: {each.place.cluster for each in run if each.passed is not None}
+            for name, run in runs.items()
+        }
+    )
+
+
+NameT = TypeVar("NameT")
+
+
+def connected(sets: Mapping[NameT, set[TaskKey]]) -> list[list[NameT]]:
+    """Return the names of sets that have something in common, also by way of others."""
+    groups: list[tuple[list[NameT], set[TaskKey]]] = []
+    for name, each in sets.items():
+        names, keys = [name], {*each}
+        for other in [group for group in groups if group[1] & keys]:
             groups.remove(other)
             names, keys = [*other[0], *names], keys | other[1]
         groups.append((names, keys))

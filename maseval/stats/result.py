@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +23,8 @@ def _plain(value: object) -> object:
         return {str(name): _plain(part) for name, part in parts.items()}
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
+    if isinstance(value, Fraction):  # the sum of a share, which is counted exactly
+        return float(value)
     return dict(value) if isinstance(value, Mapping) else value
 
 

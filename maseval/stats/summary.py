@@ -54,10 +54,11 @@ class Estimate(Result):
     interval: Interval | None = None
     rerun: Interval | None = None
     bounds: tuple[float, float] | None = None
+    label: str | None = field(default=None, metadata=IF_KNOWN)
 
     @property
     def name(self) -> str:
-        return measure_name(self.k)
+        return measure_name(self.k, self.label)
 
     @property
     def low(self) -> float:
@@ -225,7 +226,9 @@ class GroupSummary:
             )
         counted = f"{self.done} of {self.planned} simulations have a verdict ({reasons})"
         worst, best = map(percent, self.estimate(1).bounds or ())
-        return f"{counted}: pass^1 is {worst} if all others fail, {best} if all pass."
+        return (
+            f"{counted}: {self.estimate(1).name} is {worst} if all others fail, {best} if all pass."
+        )
 
     @property
     def without_value(self) -> str | None:
@@ -281,6 +284,7 @@ def summarise(
     *,
     planned: Planned | None = None,
     ks: Ks = None,
+    label: str | None = None,
 ) -> Summary:
     """Estimate pass^k by group and overall, for k from 1 to 4, 8, 16, 32, ...
 
@@ -289,6 +293,7 @@ def summarise(
         planned: The number of trials of each task, or every (group, task, trial) that was to be
             run; None if the run is complete.
         ks: The k to estimate, or ``all`` of them; None means 1 to 4 and the powers of two.
+        label: What ``passed`` of the outcomes says, where it is not the verdict: ``resisted^k``.
     """
     run = with_gaps(outcomes, planned)
     if not run:
@@ -298,7 +303,7 @@ def summarise(
         by_name.setdefault(outcome.domain, []).append(outcome)
     if len(by_name) > 1:
         by_name[None] = run
-    groups = [_group(name, mine, ks) for name, mine in by_name.items()]
+    groups = [_group(name, mine, ks, label) for name, mine in by_name.items()]
     return Summary(groups, LEVEL)
 
 
@@ -336,28 +341,37 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     return outcomes + gaps
 
 
-def _group(group: str | None, mine: list[Outcome], ks: Ks) -> GroupSummary:
+def _group(group: str | None, mine: list[Outcome], ks: Ks, label: str | None) -> GroupSummary:
     tasks = by_task(mine)
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
     wanted = Counter((outcome.domain, outcome.task_id) for outcome in mine)
     trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
     planned = numbers if missing else None
     places = in_order(places_of(mine), tasks)
-    estimates = [
-        estimate(trials, k, planned=planned, places=places) for k in _wanted_k(ks, min(numbers))
-    ]
+    all_k = [*_wanted_k(ks, min(numbers))]
+    if any(each.passed != int(each.passed) for each in trials):
+        all_k = [1]  # of a share, there is no second power
+    estimates = [estimate(trials, k, planned=planned, places=places) for k in all_k]
+    if label is not None:
+        estimates = [replace(each, label=label) for each in estimates]
     return GroupSummary(
         group=group,
         tasks=len(tasks),
         untried=sum(not each.total for each in trials),
         planned=len(mine),
         done=sum(each.total for each in trials),
-        passed=sum(each.passed for each in trials),
+        passed=_sum_of(trials),
         missing=dict(missing),
         mean_cost=mean_cost(mine),
         estimates=estimates,
         clusters=None if places is None else len({place.cluster for place in places}),
     )
+
+
+def _sum_of(trials: Iterable[Trials]) -> int:
+    """Return the number of passes; of a share, their sum to three digits."""
+    found = sum(each.passed for each in trials)
+    return found if isinstance(found, int) else cast(int, round(float(found), 3))
 
 
 def _wanted_k(ks: Ks, most: int) -> Iterable[int]:

@@ -1,14 +1,25 @@
 """Clusters: the value is over tasks, and what it can be sure of is over clusters of them."""
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Place, TaskKey
-from maseval.stats import Outcome, compare, compare_all, requirement, summarise
-from maseval.stats.clusters import interval_over, places_of, pool
+from maseval.stats import (
+    Outcome,
+    SequentialPlan,
+    compare,
+    compare_all,
+    decide,
+    find_effects,
+    requirement,
+    summarise,
+)
+from maseval.stats.clusters import counted_tasks, interval_over, places_of, pool
+from maseval.stats.forecast import observed_tasks
 from maseval.stats.intervals import cluster_interval, mean_interval
 from maseval.stats.sign_flip import sign_flip_test
 from maseval.stats.trials import by_task
@@ -211,3 +222,78 @@ def test_pooling_keeps_the_mean_of_the_cases():
 
     assert found[TaskKey("", "a")].score == Fraction(2, 3)
     assert sum(each.score * each.weight for each in found.values()) / 6 == Fraction(11, 24)
+
+
+def without_attacks():
+    return [Outcome("suite", f"user_task_{user}", 0, passed=True) for user in range(37)]
+
+
+def test_an_attack_is_a_factor_of_a_grid_whose_cells_have_different_tasks():
+    cells = [
+        ({"attack": "none", "defence": "off"}, without_attacks()),
+        ({"attack": "injected", "defence": "off"}, attacked(LOST)),
+        ({"attack": "none", "defence": "filter"}, without_attacks()),
+        ({"attack": "injected", "defence": "filter"}, attacked({})),
+    ]
+
+    found = find_effects(cells)
+
+    attack, defence = found.contrasts
+    assert attack.factors == ("attack",) and attack.p_value == 0.125
+    assert attack.difference == pytest.approx((229 / 249 - 1) / 2)
+    assert defence.tasks == 37 and defence.p_value == 0.125
+    assert "over clusters of tasks" in attack.method
+    assert attack.difference in attack.interval
+    assert all(each.paired for each in found.factors)
+    assert any("paired by cluster" in note for note in found.notes)
+
+
+def test_two_cells_of_a_grid_differ_as_the_two_runs_do():
+    cells = [({"defence": "off"}, attacked(LOST)), ({"defence": "filter"}, attacked({}))]
+
+    (contrast,) = find_effects(cells).contrasts
+    main = compare(attacked(LOST), attacked({})).main
+
+    assert contrast.difference == pytest.approx(main.difference)
+    assert contrast.p_value == main.test.p_value
+    assert (contrast.interval.low, contrast.interval.high) == pytest.approx(
+        (main.interval.low, main.interval.high)
+    )
+
+
+def test_a_forecast_for_tasks_like_these_takes_clusters_for_what_varies():
+    by_case = observed_tasks(*counted_tasks(attacked(LOST, clustered=False)))
+    by_user_task = observed_tasks(*counted_tasks(attacked(LOST)))
+
+    assert (by_user_task.clusters, by_user_task.draws, by_case.draws) == (37, 37, 249)
+    assert by_user_task.half_width_like(1) > 1.5 * by_case.half_width_like(1)
+    (few,) = stated_few(by_user_task).on_difference(0.05)
+    assert "5 clusters cannot decide it" in few
+
+
+def stated_few(about):
+    return replace(about, clusters=5)
+
+
+def test_a_run_that_ends_when_it_is_precise_enough_counts_clusters():
+    plan = SequentialPlan("precision", (1,), half_width=0.06, claim="on tasks like these")
+
+    by_case = decide(plan, 1, attacked(LOST, clustered=False))
+    by_user_task = decide(plan, 1, attacked(LOST))
+
+    assert (by_case.outcome, by_user_task.outcome) == ("precise", "undecided")
+
+
+def test_weights_count_where_a_run_ends_when_it_is_better():
+    plan = SequentialPlan("better", (4,), baseline_trials=4)
+
+    def run(first, second, weight):
+        return [
+            Outcome("shop", task, trial, trial < passed, weight=w)
+            for task, passed, w in (("1", first, weight), ("2", second, 1.0))
+            for trial in range(4)
+        ]
+
+    found = decide(plan, 1, run(4, 0, 3.0), run(0, 0, 3.0))
+
+    assert found.looks[0].value == pytest.approx(0.75)

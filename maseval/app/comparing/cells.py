@@ -77,14 +77,18 @@ class ComparedGrid(NamedTuple):
 
 
 def compare_cells(
-    runs: Mapping[str, RecordedOutcomes], summaries: Mapping[str, Summary], k: int
+    runs: Mapping[str, RecordedOutcomes],
+    summaries: Mapping[str, Summary],
+    k: int,
+    label: str | None = None,
 ) -> ComparedGrid | None:
     """Find the effects of a grid; None if the runs are not three cells or more of one."""
     levels = {name: cell_of(run.config) for name, run in runs.items()}
     factors = {tuple(sorted(each)) for each in levels.values()}
     if len(runs) < 3 or len(factors) > 1 or factors == {()}:
         return None
-    effects = find_effects(((levels[name], run.outcomes) for name, run in runs.items()), k=k)
+    each = ((levels[name], run.outcomes) for name, run in runs.items())
+    effects = find_effects(each, k=k, label=label)
     if not effects.factors:  # the same cell over and over
         return None
     cells = []

@@ -37,8 +37,8 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
+from maseval.app.results.measured import SOUND, MeasuredScore
 from maseval.app.results.recording import notes_on
-from maseval.app.results.variants import SOUND, VariantScore
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Section
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
@@ -74,7 +74,7 @@ class ReviewedRun:
     found: Mapping[Simulation, Sequence[Finding]]
     passes: AbstractSet[Simulation]
     notes: Sequence[str]
-    scores: Sequence[VariantScore] = ()
+    scores: Sequence[MeasuredScore] = ()
 
     @property
     def rules(self) -> list[RuleCount]:

@@ -18,6 +18,7 @@ from maseval.app.results.finding import (
     open_recording,
     warn_of_damage,
 )
+from maseval.app.results.measured import measure_notes, measure_rows
 from maseval.app.results.recording import (
     beside,
     facts_of,
@@ -28,7 +29,6 @@ from maseval.app.results.recording import (
     warnings_on,
 )
 from maseval.app.results.results import run_summary
-from maseval.app.results.variants import variant_notes, variant_rows
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import Simulation
@@ -166,8 +166,8 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
     ]
     summary["notes"] = [*filter(None, notes)]
     if run.findings:
-        summary["beside"] = variant_rows(run.scores)
-        summary["meaning"] += variant_notes(run.scores)
+        summary["beside"] = measure_rows(run.scores)
+        summary["meaning"] += measure_notes(run.scores)
     return summary
 
 

@@ -12,10 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from maseval.app.results.examined import recompute_verdicts
+from maseval.app.results.measured import measure_named, outcomes_by
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
-from maseval.core.words import between, in_points, percent
+from maseval.core.words import between, in_points, percent, text_or_none
 from maseval.runs.config import UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
 from maseval.stats.sequential import Decision, SequentialPlan, decide
@@ -34,6 +35,8 @@ class Until:
     plan: SequentialPlan
     baseline: Sequence[Outcome] = ()
     baseline_name: str = ""
+    measure: str | None = None
+    """The number that it is about, where that is not the verdict."""
 
     @classmethod
     def of(cls, config: RunConfig) -> "Until | None":
@@ -47,7 +50,9 @@ class Until:
                 known.pop(former, None)
             old = mapping(values.get("baseline"))
             verdicts = mapping(old.get("verdicts"))
-            return cls(SequentialPlan(**known), _outcomes(verdicts), str(old.get("name", "")))
+            measure = text_or_none(values.get("measure"))
+            name = str(old.get("name", ""))
+            return cls(SequentialPlan(**known), _outcomes(verdicts), name, measure)
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(
                 f"the configuration's {UNTIL!r} cannot be read ({error}); give what "
@@ -56,7 +61,9 @@ class Until:
 
     def to_config(self) -> dict[str, Any]:
         """Return the ``until`` of a run's configuration."""
-        values = {"question": self.plan.question, "plan": asdict(self.plan)}
+        values: dict[str, Any] = {"question": self.plan.question, "plan": asdict(self.plan)}
+        if self.measure is not None:
+            values["measure"] = self.measure
         if self.baseline:
             verdicts = _verdicts(self.baseline)
             values["baseline"] = {"name": self.baseline_name, "verdicts": verdicts}
@@ -85,7 +92,7 @@ class Until:
             "trials": self.looks[number - 1],
             "not_run": left,
             "outcome": found.outcome,
-            "reason": _reason(found),
+            "reason": _reason(found, self.measure or "pass^1"),
             "decision": _in_brief(found),
         }
 
@@ -97,11 +104,17 @@ def run_rounds(
     if folder.config.stopped is not None:
         return
     planned, is_resumed = list(folder.planned), bool(folder.recorded)
+    # A name that the benchmark does not know is refused before anything runs.
+    measure = None if until.measure is None else measure_named(folder, until.measure)
+    if measure is not None and measure.kind != "verdict":
+        text = f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
+        raise ConfigurationError(text)
 
     def outcomes() -> Sequence[Outcome]:
         # Verdicts of an earlier session count by what was said: a log can be edited.
         held = recompute_verdicts(folder)[0] if is_resumed else folder
-        return outcomes_of(held.reports())
+        found = outcomes_of(held.reports())
+        return found if measure is None else outcomes_by(held, found, measure)
 
     for number, trials in enumerate(until.looks, 1):
         wanted = until.round(number, planned)
@@ -113,13 +126,13 @@ def run_rounds(
             return
 
 
-def _reason(found: Decision) -> str:
+def _reason(found: Decision, measure: str) -> str:
     """Return why the run ended, with the estimate as it is after the looks."""
     if found.estimate is None or found.interval is None:
         return found.reason
     low, high = found.interval.low, found.interval.high
     if found.plan.question == "precision":
-        size = f"pass^1 {percent(found.estimate)} {between(low, high)}"
+        size = f"{measure} {percent(found.estimate)} {between(low, high)}"
         return f"{size} {found.plan.claim}; {found.reason}"
     size = f"{in_points(found.estimate)} points, {in_points(low)} to {in_points(high)}"
     return f"{found.reason}; the difference is {size}, adjusted for the looks, {found.plan.claim}"

@@ -20,8 +20,8 @@ from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
 from maseval.core.words import duration
 from maseval.runs.lock import InFlight, LiveRun, publish, withdraw
+from maseval.stats.clusters import counted_tasks
 from maseval.stats.summary import Estimate, estimate
-from maseval.stats.trials import count_trials
 
 _EVERY = 0.5
 _LONGEST = 500
@@ -119,8 +119,8 @@ class RunProgress:
     @property
     def pass_1(self) -> Estimate | None:
         """The estimate of pass^1; None before the first verdict."""
-        results = (((line.domain, line.task_id), line.passed) for line in self._counted())
-        found = estimate([*count_trials(results).values()])
+        trials, places = counted_tasks(self._counted())
+        found = estimate(trials, places=places)
         return None if found.value is None else found
 
     @property

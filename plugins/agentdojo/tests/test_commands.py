@@ -75,7 +75,7 @@ def test_an_edited_verdict_is_found(tmp_path):
     [report, _] = folder.reports()
 
     assert check(report) is None
-    report["eval"][0]["attacked"] = False
+    report["eval"][0]["resisted"] = True
 
     assert "attacked: True" in check(report).text
 

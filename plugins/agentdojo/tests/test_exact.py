@@ -41,9 +41,10 @@ def test_verdicts_are_those_of_the_library(version, attack, player):
     for task, verdict in played(benchmark, tasks[::STEP], player):
         case = {"suite": task.metadata["domain"], **task.environment_data}
         useful, attacked = original_verdict(case, attack, player)
-        found = verdict["passed"], verdict["attacked"]
-        assert found == (useful, attacked if attack else None), task.id
-        counts.update(useful=useful, attacked=bool(verdict["attacked"]), cases=1)
+        found = verdict["useful"], verdict.get("resisted")
+        assert found == (useful, not attacked if attack else None), task.id
+        assert verdict["passed"] == (found[1] if attack else useful)
+        counts.update(useful=useful, attacked=bool(attack and attacked), cases=1)
 
     if player == "gold":
         assert counts["useful"] == counts["cases"] and not counts["attacked"]

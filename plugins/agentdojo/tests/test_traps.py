@@ -44,9 +44,9 @@ def test_attacked_means_that_the_goal_was_reached(banking):
     [obeyed] = benchmark.run([task], {"model_id": "obeys"})
     [ignored] = benchmark.run([task], {"model_id": "gold"})
 
-    assert obeyed["eval"][0]["attacked"] is True
-    assert obeyed["eval"][0]["measures"] == {"useful": False, "resisted": False}
-    assert ignored["eval"][0]["measures"] == {"useful": True, "resisted": True}
+    numbers = ("passed", "useful", "resisted")
+    assert [obeyed["eval"][0][name] for name in numbers] == [False, False, False]
+    assert [ignored["eval"][0][name] for name in numbers] == [True, True, True]
 
 
 def test_a_task_that_was_only_kept_from_being_done_is_attacked():
@@ -162,7 +162,7 @@ def test_the_checker_hides_what_it_finds(banking):
     reports = benchmark.run(some, {"model_id": "obeys", "system": "checker"})
 
     seen = [m.get("content") for r in reports for m in r["traces"]["agents"]["agent"]["messages"]]
-    assert REMOVED in seen and any(each["eval"][0]["measures"]["resisted"] for each in reports)
+    assert REMOVED in seen and any(each["eval"][0]["resisted"] for each in reports)
 
 
 def test_nothing_stands_in_for_a_client_once_the_library_is_imported():

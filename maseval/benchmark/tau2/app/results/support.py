@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import BenchmarkSupport
-from maseval.app.results.variants import IF_UNDECIDED, SOUND, WITHOUT_BREACHES, Variant
+from maseval.app.results.measured import IF_UNDECIDED, SOUND, WITHOUT_BREACHES
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -26,6 +26,7 @@ from maseval.core.storage.redaction import REDACTED
 from maseval.core.words import text_or_none
 from maseval.data.kept import package_fingerprint
 from maseval.runs.recording import Recording
+from maseval.stats import Measure
 
 if TYPE_CHECKING:  # most runs are not in a results file
     from maseval.benchmark.tau2.results import ResultsFile
@@ -231,8 +232,8 @@ class Tau2Support(BenchmarkSupport):
             f"`{fetching_command(version)}` gets the original's.",
         ]
 
-    def variants(self, folder: Recording) -> Sequence[Variant]:
-        found: Sequence[Variant] = ()
+    def measures(self, folder: Recording) -> Sequence[Measure]:
+        found: Sequence[Measure] = ()
         for name in {one.domain for one in folder.planned}:
             with suppress(UnknownDomainError):
                 if has_rules(name):

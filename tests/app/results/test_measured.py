@@ -1,13 +1,13 @@
 """Numbers beside the official one: without breaches found, and over sound tasks."""
 
-from maseval.app.results.variants import (
+from maseval.app.results.measured import (
     IF_UNDECIDED,
     SOUND,
     WITHOUT_BREACHES,
-    variant_notes,
-    variant_rows,
-    variant_scores,
-    variants_of_all,
+    beside_official,
+    measure_notes,
+    measure_rows,
+    measured_scores,
 )
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.outcome import Outcome
@@ -41,7 +41,7 @@ def policy(grade="proven", weight="state"):
 
 def test_the_official_number_comes_first_and_is_the_one_of_the_run():
     lines = outcomes(a="+-", b="++")
-    official, *others = variant_scores(lines, {}, [*BREACHES, SOUND])
+    official, *others = measured_scores(lines, {}, [*BREACHES, SOUND])
 
     overall = summarise(lines).overall
     assert official.is_official
@@ -49,14 +49,14 @@ def test_the_official_number_comes_first_and_is_the_one_of_the_run():
         assert official.pass_hat[k] == overall.estimate(k)
     assert [each.counted for each in others] == [each.name for each in (*BREACHES, SOUND)]
     assert all(each.same and each.pass_hat == official.pass_hat for each in others)
-    assert variant_rows([official, *others]) == []
+    assert measure_rows([official, *others]) == []
 
 
 def test_without_variants_the_official_number_stands_alone():
     for lines in (outcomes(a="+-"), []):
-        found = variant_scores(lines, {}, [])
+        found = measured_scores(lines, {}, [])
         assert [each.counted for each in found] == ["official"] * bool(lines)
-        assert variant_rows(found) == [] == variant_notes(found)
+        assert measure_rows(found) == [] == measure_notes(found)
 
 
 def test_only_a_decided_breach_of_state_makes_a_pass_not_count():
@@ -66,24 +66,24 @@ def test_only_a_decided_breach_of_state_makes_a_pass_not_count():
         one("c", 0): [policy(weight="manner"), policy(weight="remark")],
         one("d", 0): [policy()],
     }
-    official, found, worst = variant_scores(
+    official, found, worst = measured_scores(
         outcomes(a="+", b="+", c="+", d="-", e="+"), findings, BREACHES
     )
 
     assert (official.pass_hat[1].value, found.pass_hat[1].value) == (0.8, 0.6)
     assert (found.differing, found.left_out) == (1, 0)
     assert (worst.pass_hat[1].value, worst.differing) == (0.4, 2)
-    assert variants_of_all([official, found, worst]) == [found, worst]
+    assert beside_official([official, found, worst]) == [found, worst]
 
 
 def test_where_nothing_is_undecided_there_is_one_number_without_breaches():
-    found = variant_scores(outcomes(a="+-"), {one("a", 0): [policy()]}, BREACHES)
+    found = measured_scores(outcomes(a="+-"), {one("a", 0): [policy()]}, BREACHES)
 
-    assert [each.counted for each in variants_of_all(found)] == [WITHOUT_BREACHES.name]
+    assert [each.counted for each in beside_official(found)] == [WITHOUT_BREACHES.name]
 
 
 def test_unsound_tasks_are_left_out_with_their_passes():
-    _, found = variant_scores(outcomes(a="++", b="+-"), {one("a", 1): erratum(LEFT_OUT)}, [SOUND])
+    _, found = measured_scores(outcomes(a="++", b="+-"), {one("a", 1): erratum(LEFT_OUT)}, [SOUND])
 
     assert found.effect == "1 task left out, 0 verdicts differ"
     assert (found.tasks, found.left_out, found.simulations) == (1, 2, 2)
@@ -96,7 +96,7 @@ def test_sound_verdicts_take_the_place_of_official_ones():
         one("b", 1): erratum(SOUND_PASS),
         one("b", 2): erratum(SOUND_PASS),  # which has no official verdict
     }
-    _, found = variant_scores(outcomes(a="+-", b="--?"), findings, [SOUND])
+    _, found = measured_scores(outcomes(a="+-", b="--?"), findings, [SOUND])
 
     assert found.effect == "2 verdicts differ"
     assert found.pass_hat[1].value == 0.25
@@ -104,13 +104,13 @@ def test_sound_verdicts_take_the_place_of_official_ones():
 
 def test_each_domain_has_its_numbers_and_rows_are_over_all():
     lines = [*outcomes(a="+-"), Outcome("air", "a", 0, True), Outcome("air", "b", 0, False)]
-    found = variant_scores(lines, {Simulation("air", "b", 0): erratum(LEFT_OUT)}, [SOUND])
+    found = measured_scores(lines, {Simulation("air", "b", 0): erratum(LEFT_OUT)}, [SOUND])
 
     assert [(each.domain, each.left_out) for each in found if not each.is_official] == [
         *(("shop", 0), ("air", 1), ("all", 1))
     ]
-    (row,) = variant_rows(found)
+    (row,) = measure_rows(found)
     assert (row["name"], row["tasks"], row["simulations"]) == ("over sound tasks", 2, 3)
     assert row["pass^1"]["value"] == 0.75 and row["pass^1"]["low"] < 0.75
-    (note,) = variant_notes(found)
+    (note,) = measure_notes(found)
     assert note.startswith("Over sound tasks: 1 task left out, 0 verdicts differ.")
