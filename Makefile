@@ -15,6 +15,8 @@ BROWSER_VENV := .venv-browser
 BROWSER_READY := $(BROWSER_VENV)/.ready
 RAY_VENV := .venv-ray
 RAY_READY := $(RAY_VENV)/.ready
+AGENTDOJO_VENV := .venv-agentdojo
+AGENTDOJO_READY := $(AGENTDOJO_VENV)/.ready
 # A busy machine may take a minute to start what Ray needs; Ray's own patience is 20 to 60 seconds.
 RAY_ENV := RAY_USAGE_STATS_ENABLED=0 RAY_gcs_server_port_wait_time_s=300 \
   RAY_gcs_server_request_timeout_seconds=300 RAY_worker_register_timeout_seconds=300
@@ -43,7 +45,7 @@ RAY_TEST = $(RAY_ENV) MASEVAL_REQUIRE_LIBRARY=ray $(RAY_VENV)/bin/python -m pyte
   -m "needs(library='ray')"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-beside test-browser test-frameworks test-ray test-pythons quick check coverage bench pictures docs \
+.PHONY: help demo test test-beside test-browser test-frameworks test-ray test-agentdojo test-pythons quick check coverage bench pictures docs \
   serve release
 
 help: ## List the targets
@@ -91,6 +93,10 @@ test-with-exchange: $(FRAMEWORK_VENVS)/exchange/.ready
 test-ray: $(RAY_READY) ## Try runs on Ray, with several nodes on this machine
 	@$(RAY_TEST) tests/interface/ray --ignore-glob='*/test_on_*'
 	@$(RAY_TEST) tests/interface/ray/test_on_*.py
+
+test-agentdojo: $(AGENTDOJO_READY) ## Try the benchmark of plugins/agentdojo against its library
+	@$(AGENTDOJO_VENV)/bin/python -m pytest -q -n $(WORKERS) -c plugins/agentdojo/pyproject.toml \
+	  plugins/agentdojo/tests
 
 test-pythons: $(READY) ## Run the quick tests with each newer Python that is here, or with VERSIONS
 	@$(BIN)/python -m scripts.pythons $(VERSIONS) | while read -r version python; do \
@@ -181,6 +187,14 @@ $(RAY_READY): requirements/ray.txt pyproject.toml | $(UV)
 	@$(PYTHON) -m venv $(RAY_VENV)
 	@$(INSTALL) $(RAY_VENV) --no-deps -r $<
 	@$(INSTALL) $(RAY_VENV) --no-deps -e .
+	@touch $@
+
+# The library brings the clients of four providers, of which the benchmark needs none.
+$(AGENTDOJO_READY): plugins/agentdojo/requirements.txt plugins/agentdojo/pyproject.toml pyproject.toml | $(UV)
+	@echo "Setting up $(AGENTDOJO_VENV), once ..." >&2
+	@$(PYTHON) -m venv $(AGENTDOJO_VENV)
+	@$(INSTALL) $(AGENTDOJO_VENV) --no-deps -r $<
+	@$(INSTALL) $(AGENTDOJO_VENV) --no-deps -e . -e plugins/agentdojo
 	@touch $@
 
 .PRECIOUS: $(FRAMEWORK_VENVS)/%/.ready

@@ -15,9 +15,9 @@ import pytest
 from maseval.app.results.checklist import check_allowed
 from maseval.app.results.results import INTERRUPTED, RunResult
 from maseval.app.running.options import list_options
-from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.commands import tau2
+from maseval.core.agent_brief import MakeAgent
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.words import percent
 from maseval.runs import RunFolder

@@ -63,6 +63,7 @@ RANKS = {
         outcome
         context registry report teamwork
         callbacks
+        agent_brief
         agent environment user evaluator
         judge
         simulator scripted model scorer tool task
@@ -93,7 +94,7 @@ RANKS = {
         texts
         versions
         data
-        formats agent_brief
+        formats
     """,
     "maseval.benchmark.tau2.review": """
         causes audit harm judged

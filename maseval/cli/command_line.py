@@ -98,23 +98,39 @@ class PlainCommand(TyperCommand):
         return found
 
 
+class Commands(dict[str, Any]):
+    """The places of commands, each loaded when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _load(name, super().__getitem__(name))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        place = super().get(name)
+        return default if place is None else _load(name, place)
+
+
 class CommandGroup(TyperGroup):
     """A group that loads its commands on demand."""
 
     places: ClassVar[Mapping[str, str]] = {}
     """``module:name`` of each command, in the order of the help."""
+    kept_in: ClassVar[type[Commands]] = Commands
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._listing = False
         if self.places:
-            self.commands = _Commands(self.places)
+            self.commands = self.kept_in(self.places)
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
         return _simplify(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
+
+    def place(self, name: str) -> str | None:
+        """Return ``module:name`` of a command; None for one that is loaded already."""
+        return self.places.get(name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._listing = True
@@ -124,8 +140,8 @@ class CommandGroup(TyperGroup):
             self._listing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self._listing and cmd_name in self.places:
-            description = _description(self.places[cmd_name])
+        if self._listing and (place := self.place(cmd_name)) is not None:
+            description = _description(place)
             if description is not None:
                 return PlainCommand(cmd_name, help=description)
         return super().get_command(ctx, cmd_name)
@@ -146,21 +162,14 @@ def command_group(
     return group
 
 
-class _Commands(dict[str, Any]):
-    """The places of commands, each loaded when it is looked up."""
-
-    def __getitem__(self, name: str) -> Any:
-        return _load(name, super().__getitem__(name))
-
-    def get(self, name: str, default: Any = None) -> Any:
-        place = super().get(name)
-        return default if place is None else _load(name, place)
-
-
 @cache
 def _load(name: str, place: str) -> Any:
     module, _, function = place.partition(":")
-    found = getattr(import_module(module), function)
+    return as_command(name, getattr(import_module(module), function))
+
+
+def as_command(name: str, found: Any) -> Any:
+    """Return a function or a group of Typer's as a command of that name."""
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False)
         alone.command(name, cls=PlainCommand, **found.more)(found)
@@ -178,7 +187,7 @@ def _description(place: str) -> str | None:
         return None
     for each in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
         match each:
-            case ast.FunctionDef() if each.name == name:
+            case ast.FunctionDef() | ast.ClassDef() if each.name == name:
                 return inspect.cleandoc(ast.get_docstring(each) or "")
             case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(keywords=given)):
                 found = [word.value for word in given if word.arg == "help" and target == name]

@@ -1,5 +1,9 @@
 from maseval.app.benchmarks import BenchmarkSupport as BenchmarkSupport
 from maseval.app.benchmarks import BenchmarkSupportError as BenchmarkSupportError
+from maseval.app.benchmarks import ExportedPath as ExportedPath
+from maseval.app.benchmarks import JudgeAnswers as JudgeAnswers
+from maseval.app.benchmarks import JudgedShareKind as JudgedShareKind
+from maseval.app.benchmarks import LabelQuestion as LabelQuestion
 from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
@@ -9,6 +13,8 @@ from maseval.app.judging.label import begin_labelling as begin_labelling
 from maseval.app.judging.plan_labels import plan_labels as plan_labels
 from maseval.app.results.explained import Review as Review
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
+from maseval.app.results.judge_requests import JudgeRequest as JudgeRequest
+from maseval.app.results.judge_requests import LabelledCase as LabelledCase
 from maseval.app.results.questions import comply as comply
 from maseval.app.results.questions import explain as explain
 from maseval.app.results.questions import score as score
@@ -26,8 +32,18 @@ from maseval.app.sharing.sync import sync as sync
 from maseval.commands import judge as judge
 from maseval.commands import macs as macs
 from maseval.commands import tau2 as tau2
+from maseval.core.agent_brief import AgentBrief as AgentBrief
+from maseval.core.agent_brief import AgentModel as AgentModel
 from maseval.core.finding import Finding as Finding
 from maseval.core.finding import Section as Section
+from maseval.core.judge import Question as Question
+from maseval.core.judge_record import Judgement as Judgement
+from maseval.core.outcome import Outcome as Outcome
+from maseval.core.scoring_options import ScoringOptions as ScoringOptions
+from maseval.report.index import TaskFindings as TaskFindings
+from maseval.runs.recording import Recording as Recording
+from maseval.runs.verdict_check import Misstatement as Misstatement
+from maseval.runs.verdict_check import VerdictChecker as VerdictChecker
 from maseval.stats.measures import Measure as Measure
 from maseval.view.command import export_site as export_site
 from maseval.view.command import view as view

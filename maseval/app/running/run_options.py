@@ -18,6 +18,7 @@ from maseval.app.running.options import (
     option,
 )
 from maseval.app.running.progress import Display
+from maseval.core.agent_brief import MakeAgent
 from maseval.core.answer_cache import AnswerCache, answer_cache
 from maseval.core.benchmark import Benchmark
 from maseval.core.call_policy import CallPolicy
@@ -304,6 +305,13 @@ class BenchmarkRunOptions(GeneralRunOptions):
         MADE,
         typed=list[str],
     )
+    agent: str | MakeAgent | None = option(
+        None,
+        "Your own agent, a function of a brief: FILE.py:NAME (default: the benchmark's agents)",
+        MADE,
+        typed=str,
+    )
+    rehearse: str | None = None
     tasks: str | os.PathLike[str] | TasksToRun | None = option(
         None,
         "FILE.json, or FILE.py:NAME of a list or function (default: the benchmark's own)",

@@ -16,8 +16,8 @@ from maseval.app.running.options import (
     option,
 )
 from maseval.app.running.run_options import FolderRunOptions, OutputOptions
-from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
+from maseval.core.agent_brief import MakeAgent
 from maseval.core.exceptions import ConfigurationError
 
 BRANCH = "Branch"

@@ -15,15 +15,14 @@ from typing import Self
 from maseval.app.results.recording import ORIGIN
 from maseval.app.running.folder_run import FolderRun, path_of
 from maseval.app.running.options import ExtraArguments
+from maseval.app.running.own_agents import check_signature, load_agent
 from maseval.app.running.own_code import qualified_name
 from maseval.app.running.prices import ModelPrice, noted_prices
 from maseval.app.running.run_options import check_timeout
-from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.failed_only import FailedTasks, find_failed
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.outside import OutsideAgent, is_outside
-from maseval.benchmark.tau2.app.running.own_agents import check_signature, load_agent
 from maseval.benchmark.tau2.app.running.rewording import apply_rewordings
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
@@ -48,6 +47,7 @@ from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.agent import HUMAN
+from maseval.core.agent_brief import AgentModel, MakeAgent
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import resolve_model
 from maseval.core.outcome import TaskKey

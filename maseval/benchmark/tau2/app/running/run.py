@@ -17,12 +17,11 @@ from weakref import WeakSet
 from maseval.app.results.checklist import checklist_of_run
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
+from maseval.app.running.own_agents import attribute_errors
 from maseval.app.running.own_code import title_of
 from maseval.app.running.prices import FreePrices, Prices
-from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
 from maseval.benchmark.tau2.app.running.confidence import ask_confidence
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.own_agents import attribute_errors
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
 from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode
@@ -36,6 +35,7 @@ from maseval.benchmark.tau2.players.human import Person, SeatView
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.core.agent import AgentAdapter
+from maseval.core.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import TaskContext

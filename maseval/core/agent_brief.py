@@ -1,9 +1,8 @@
 """AgentBrief: everything that an agent of your own is given when a simulation begins.
 
-``maseval tau2 run --agent my_agent.py:agent`` calls the function ``agent`` once for every
-simulation, with a brief. The function returns an ``AgentAdapter``, a function from query to answer,
-or a group of several agents. The brief has what an agent may know; how its work will be judged is
-not in it.
+``--agent my_agent.py:agent`` calls the function ``agent`` once for every simulation, with a brief.
+The function returns an ``AgentAdapter``, a function from query to answer, or a group of several
+agents. The brief has what an agent may know; how its work will be judged is not in it.
 """
 
 from collections.abc import Callable, Mapping, Sequence

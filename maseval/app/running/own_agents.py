@@ -14,11 +14,11 @@ from traceback import FrameSummary
 
 from maseval.app.running.code_version import source_of
 from maseval.app.running.own_code import OwnCode, load_named, qualified_name, way_out
-from maseval.benchmark.tau2.agent_brief import AgentBrief, MakeAgent
+from maseval.core.agent_brief import AgentBrief, MakeAgent
 from maseval.core.exceptions import AgentError, ConfigurationError, MASEvalError
 from maseval.core.words import value_or_type
 
-_PACKAGE = str(Path(__file__).parents[4])  # maseval
+_PACKAGE = str(Path(__file__).parents[2])  # maseval
 _LONGEST_CODE = 100
 
 
