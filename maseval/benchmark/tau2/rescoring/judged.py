@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.rescoring.verdict import (
     conversation_in,
     judge,
     marks_of,
-    world_of,
+    rules_for,
 )
 from maseval.benchmark.tau2.results.recorded import (
     BY_OPTION,
@@ -93,12 +93,13 @@ class JudgedRecord:
             self.malformed.append(str(error))
 
     def _judge(self, report: Tau2Report) -> JudgedSimulation:
-        world = world_of(report, self._domain, self._version)
-        known = self.known_tasks(world.domain, world.release.name)
+        domain, release = rules_for(report, self._domain, self._version)
+        known = self.known_tasks(domain, release.name)
         simulation, _ = conversation_in(report)
         named = str(simulation.get("task_id"))
-        trial = self._trial(simulation.get("trial"), world.domain, named)
-        judged = judge(report, world, trial, task=self.embedded_task(named), model=self.model)
+        trial = self._trial(simulation.get("trial"), domain, named)
+        task = self.embedded_task(named)
+        judged = judge(report, domain, release, trial, task=task, model=self.model)
         checked = known.checked_task(named, report.recorded_verdict)
         return replace(judged, marks=dict(marks_of(simulation)), checked_task=checked)
 

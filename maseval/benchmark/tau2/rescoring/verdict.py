@@ -7,7 +7,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
@@ -172,15 +172,10 @@ class JudgedSimulation:
         return self.ending is not None and self.ending not in endings
 
 
-class World(NamedTuple):
-    """The domain in which a simulation is judged, and the release whose rules count."""
-
-    domain: Domain
-    release: Release
-
-
-def world_of(report: Tau2Report, domain: Domain | None, version: str | None) -> World:
-    """Return where a report is judged; a ``domain`` or ``version`` that is given takes precedence.
+def rules_for(
+    report: Tau2Report, domain: Domain | None = None, version: str | None = None
+) -> tuple[Domain, Release]:
+    """Return the domain and the release by which a report is judged; what is given counts.
 
     Without them it is judged by the release that it was run by, or the one its domain belongs to.
     """
@@ -188,7 +183,7 @@ def world_of(report: Tau2Report, domain: Domain | None, version: str | None) -> 
     found = _domain_of(report, recorded) if domain is None else domain
     release = release_of(found, version or recorded)
     found = release.domain(found)
-    return World(found.lenient if report.lenient else found, release)
+    return found.lenient if report.lenient else found, release
 
 
 def _domain_of(report: Tau2Report, version: str | None) -> Domain:
@@ -207,7 +202,8 @@ def _domain_of(report: Tau2Report, version: str | None) -> Domain:
 
 def judge(
     report: Tau2Report,
-    world: World,
+    domain: Domain,
+    release: Release,
     trial: int,
     *,
     task: Mapping[str, Any] | None = None,
@@ -219,15 +215,15 @@ def judge(
     the verdict stands that no judge can turn.
     """
     simulation, problem = conversation_in(report)
-    slot = Simulation(world.domain.name, str(simulation.get("task_id")), trial)
-    if simulation["messages"] is None and world.release.rules.evaluation.messages_required:
+    slot = Simulation(domain.name, str(simulation.get("task_id")), trial)
+    if simulation["messages"] is None and release.rules.evaluation.messages_required:
         problem = problem or MALFORMED
     checks: RewardInfo | None = None
     without_judge = False
     if model is not None:
         model.key = slot._asdict()
     try:
-        checks = None if problem else _score(report, simulation, world, task, model)
+        checks = None if problem else _score(report, simulation, domain, release, task, model)
     except (NoJudgeError, JudgeReplyError) as error:
         without_judge = error.so_far is not None and not is_successful(error.so_far["reward"])
         checks = error.so_far if without_judge else None
@@ -256,11 +252,11 @@ def judge(
         problem=problem,
         differences=tuple(differences),
         fault=fault,
-        unknown_tool=unknown_tool(simulation, world.domain),
+        unknown_tool=unknown_tool(simulation, domain),
         contradiction=contradiction(recorded) or _shown_contradiction(report, reward),
         differing=() if checks is None or fault else tuple(_differing(checks, recorded)),
         cost=total_cost(costs),
-        version=world.release.name,
+        version=release.name,
         checks=checks,
     )
 
@@ -285,7 +281,7 @@ def _stops(message: Any) -> bool:
 def _recorded_verdict(report: Tau2Report) -> Mapping[str, object]:
     """Return the verdict of a report; where its checks are not there, by its outcome alone."""
     found = report.recorded_verdict
-    if found or FILED in report.raw or report.kind not in ("pass", "fail"):
+    if found or report.kind not in ("pass", "fail"):
         return found
     reward = report.reward
     return {"reward": float(report.kind == "pass") if reward is None else reward}
@@ -294,18 +290,19 @@ def _recorded_verdict(report: Tau2Report) -> Mapping[str, object]:
 def _score(
     report: Tau2Report,
     simulation: Mapping[str, Any],
-    world: World,
+    domain: Domain,
+    release: Release,
     task: Mapping[str, Any] | None,
     model: Judge | None,
 ) -> RewardInfo:
     return score_simulation(
         simulation,
-        domain=world.domain,
+        domain=domain,
         task=task,
         solo=report.solo,
-        version=world.release,
+        version=release,
         # v1.0.1 accepts other answers when it grades again.
-        lenient_replay=world.release.rules.replay.can_be_lenient,
+        lenient_replay=release.rules.replay.can_be_lenient,
         nl_model=model,
         texts=text_or_none(report.texts.get("name")),
     )

@@ -14,7 +14,7 @@ from maseval.benchmark.tau2.rescoring.tasks import (
     smallest_split,
     task_content,
 )
-from maseval.benchmark.tau2.rescoring.verdict import contradiction, judge, world_of
+from maseval.benchmark.tau2.rescoring.verdict import contradiction, judge, rules_for
 from maseval.benchmark.tau2.results.recorded import report_of_recorded
 from maseval.benchmark.tau2.results.simulations import report_of_simulation
 from maseval.benchmark.tau2.results.writing import Tau2Report
@@ -66,7 +66,7 @@ def test_a_report_is_judged_by_itself_as_among_others(recorded, status):
     for each in (run, report_of_recorded(simulation, domain="library")):
         report = Tau2Report(each)
 
-        alone = judge(report, world_of(report, None, None), 0)
+        alone = judge(report, *rules_for(report), 0)
         ((_, among),) = Recount(Recorded([each])).judge_all()
 
         assert replace(alone, marks=among.marks) == among

@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.rescoring.judged import NO_RECORDED_VERDICT
 from maseval.benchmark.tau2.rescoring.recount import Recount
-from maseval.benchmark.tau2.rescoring.verdict import JudgedSimulation, judge, world_of
+from maseval.benchmark.tau2.rescoring.verdict import JudgedSimulation, judge, rules_for
 from maseval.benchmark.tau2.results import RecordedFile, read_results
 from maseval.benchmark.tau2.results.recorded import (
     BY_RUN,
@@ -135,7 +135,7 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
     def check(given: Report) -> Misstatement | None:
         report = Tau2Report(given)
         outcome = report.outcome
-        found = judge(report, world_of(report, None, None), outcome.trial, model=model)
+        found = judge(report, *rules_for(report), outcome.trial, model=model)
         if not found.misstatement:
             return None
         passed = None if found.open else outcome.passed if found.problem else found.passed
@@ -253,7 +253,7 @@ class FileRecording:
         self, recount: Recount, recorded: Tau2Report, judged: JudgedSimulation
     ) -> dict[str, object]:
         """Return the settings of the file in the place where reports of ours have them."""
-        domain, _ = world_of(recorded, recount.domains[judged.slot.domain], judged.version)
+        domain, _ = rules_for(recorded, recount.domains[judged.slot.domain], judged.version)
         # Some releases have the policy with each simulation, as it may differ between tasks.
         policy = text_or_none(recorded.conversation.get("policy")) or recount.claims.policy
         sides = {"agent_model": self._setup.agent, "user_model": self._setup.user}
