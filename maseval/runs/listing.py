@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -30,8 +31,7 @@ class RunState:
 
     It is complete if every planned simulation has a verdict, and damaged if not all of it can be
     read; ``problem`` says why. ``cost`` (in usd), ``tokens``, ``pass_1`` and the number of
-    ``verdicts`` are None of a run without any, and of one that an earlier release wrote and whose
-    last session did not end. ``unconfirmed`` says which
+    ``verdicts`` are None of a run without a report. ``unconfirmed`` says which
     recorded verdicts did not hold when they were last checked, and ``recomputed`` is pass^1 with
     those that do. Numbers are as recorded unless they were ``checked``.
     """
@@ -118,9 +118,8 @@ def _counts(log: Path, config: RunConfig) -> tuple[dict[str, Any], Sequence[Dama
     ended = [places[one].status for one in config.planned if one in places]
     failed = sum(status in NO_VERDICT_STATUSES for status in ended)
     numbers = {"done": len(ended) - failed, "failed": failed, "planned": len(config.planned)}
-    # No list waits until all the reports of an earlier release are read.
-    if places and all(place.indexed for place in places.values()):
-        numbers |= _totals(run)
+    with suppress(RunFolderError, ValueError):  # a report of an earlier release is not readable
+        numbers |= _totals(run) if places else {}
     return {**numbers, "config": config.values}, heads.damaged
 
 
