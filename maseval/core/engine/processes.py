@@ -35,6 +35,8 @@ _MOST_FAILED_STARTS = 5
 
 Order = tuple[int, bytes]
 """A number of our own, and what ``pack_order`` makes of a repetition."""
+Answer = tuple[int, bytes | str]
+"""The number of an order and what ``run`` returned, or ``_BEGUN`` and what ``begin`` did."""
 _BEGUN = 0
 
 
@@ -44,23 +46,14 @@ def _work(channel: Channel) -> None:
     # Unlike a SimpleQueue it wakes a thread for each order at once. There each wakes up when the
     # last has its turn, and is then behind all others that want theirs.
     orders: queue.Queue[Order] = queue.Queue()
-    done: queue.SimpleQueue[tuple[int, object]] = queue.SimpleQueue()
+    done: queue.SimpleQueue[Answer] = queue.SimpleQueue()
 
     def run() -> None:
         while True:
             number, order = orders.get()
             done.put((number, worker.run(order)))
 
-    def send() -> None:
-        # What was finished since its last turn goes in one write: each costs another turn.
-        while True:
-            some = [done.get()]
-            with suppress(queue.Empty):
-                while True:
-                    some.append(done.get_nowait())
-            channel.send(some)
-
-    start_thread(send)
+    start_thread(lambda: _send_all(done, channel))
     for what, given in channel.received():
         if what == "begin":
             begun = worker.begin(given)
@@ -74,6 +67,16 @@ def _work(channel: Channel) -> None:
                 orders.put(order)
         else:
             worker.stop()
+
+
+def _send_all(done: queue.SimpleQueue[Answer], channel: Channel) -> None:
+    # What was finished since its last turn goes in one write: each costs another turn.
+    while True:
+        some = [done.get()]
+        with suppress(queue.Empty):
+            while True:
+                some.append(done.get_nowait())
+        channel.send(some)
 
 
 class WorkerProcess(ChildProcess):

@@ -210,8 +210,9 @@ class RayWorkers(RemoteWorkers):
         if call.actor and call.actor.place:
             self.note("died", call.actor.place.node, f"{call.actor.place} died: {why}")
             call.actor.place = None
-        alone = self._connection.ray.remote(run_alone).options(
-            num_cpus=_TASK, max_calls=1, max_retries=engine.most_deaths - call.deaths - 1
+        # Its process serves nobody else.
+        alone = self._connection.ray.remote(max_calls=1)(run_alone).options(
+            num_cpus=_TASK, max_retries=engine.most_deaths - call.deaths - 1
         )
         reference = alone.remote([self._run], pack_order(call.repetition))
         self._await(_Call(call.repetition, None, reference, engine.most_deaths))

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from maseval.core.exceptions import RunStoppedError
-from maseval.interface.ray.engine import Head
+from maseval.interface.ray.connection import Head
 from tests.waiting import wait_until
 
 

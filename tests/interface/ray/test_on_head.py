@@ -16,12 +16,9 @@ SECONDS = 60
 
 
 @pytest.fixture
-def head(ray_folder, monkeypatch):
-    """A cluster of one node, and the process that keeps its books."""
-    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("PYTHONPATH", str(CHECKOUT), prepend=os.pathsep)
-    for name in ("RAY_gcs_server_request_timeout_seconds", "RAY_AUTH_MODE"):
-        monkeypatch.delenv(name, raising=False)
+def head(nodes, ray_folder, monkeypatch):
+    """A cluster of one node beside the usual one, and the process that keeps its books."""
+    monkeypatch.delenv("RAY_gcs_server_request_timeout_seconds", raising=False)
     cluster = Nodes(ray_folder, number=1)
     monkeypatch.setenv("RAY_ADDRESS", cluster.address)
     [process] = cluster.processes("gcs_server")

@@ -95,9 +95,8 @@ class Watched(RayEngine):
 
     def busy(self):
         """The processes that hold repetitions."""
-        processes = [*self.current._processes.values()] if self.current else []
-        places = [one.place for one in processes if one.work and not one.alone]
-        return [place.process for place in places if place]
+        actors = [*self.current._actors] if self.current else []
+        return [one.place.process for one in actors if one.working and one.place]
 
 
 def lone_processes(folder):
