@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from itertools import chain
-from os.path import commonprefix
+from itertools import chain, takewhile
 from typing import Any, NamedTuple
 
 from maseval.core.outcome import (
@@ -377,8 +376,13 @@ def _settings(name: str, value: object) -> Iterator[Fact]:
         yield name, text(value)
 
 
+def _common_start(values: list[str]) -> str:
+    pairs = zip(min(values), max(values), strict=False)
+    return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 def _first_few(values: list[str]) -> str:
-    common = commonprefix(values)
+    common = _common_start(values)
     if len(values) > _NAMED and len(common) > _SHORTEST_PREFIX:
         return f"{common}… ({count_of(len(values), 'name')})"
     rest = len(values) - _SHOWN

@@ -93,8 +93,12 @@ async function sectionsOf(simulation) {
   }
 }
 
+// The simulations that the panel shows.
+let drawnNow = [];
+
 /** One simulation, or two side by side. */
 async function show(...list) {
+  drawnNow = list;
   const columns = list.map((simulation) => h("div", { class: "inside" }, banner(simulation)));
   panel.replaceChildren(panelBar(), list.length > 1 ? h("div", { class: "columns" }, columns) : columns[0]);
   panel.hidden = false;
@@ -123,11 +127,11 @@ function mark(simulation) {
 }
 
 function follow() {
-  const before = panel.dataset.ready && { ...reading };
+  const [before, besideIt] = panel.dataset.ready ? drawnNow : [];
   readReading();
   const { one, other, message } = reading;
   absentNotice.textContent = absentName() && `There is no simulation ${visible(absentName())} in this run; the table below has those that are there.`;
-  if (one && before && before.one === one && before.other === other) {
+  if (one && before === one && besideIt === other) {
     // Only the message is another.
     if (message != null) showMessage(panel.querySelector(".inside"), message);
     return;
