@@ -33,7 +33,7 @@ def test_every_trial_is_in_the_strip_those_that_fail_most_first(visit, tmp_path)
     why = page.locator(".why")
     expect(why.locator(".clusters")).to_have_text(["2 tasks: missing call: refund"])
     expect(why.locator(".bar.reason-1")).to_have_count(1)
-    expect(page.locator(".headline")).to_contain_text("passes 50.0 % of 4 retail tasks")  # noqa: RUF001
+    expect(page.locator(".headline")).to_contain_text("passes 50.0 % of 4 retail tasks")
 
     strip.click(position={"x": 4, "y": 4})
     visited.wait_for_simulation("retail/1/0")
