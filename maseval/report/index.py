@@ -127,7 +127,7 @@ def _conversation_facts(report: RecordedReport) -> dict[str, Any]:
         for call in entries(message.get("tool_calls"))
     )
     names = (mapping(call).get("name") or mapping(call, "function").get("name") for call in calls)
-    tools = tuple(dict.fromkeys(map(str, filter(None, names))))
+    tools = tuple(sorted({*map(str, filter(None, names))}))  # equal ones are written once
     return {"steps": len(recorded) or None, "tools": tools}
 
 
