@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from itertools import chain
-from os.path import commonprefix
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 from maseval.core.index_line import Fact, IndexLine
@@ -352,8 +351,17 @@ def _settings(name: str, value: object) -> Iterator[Fact]:
         yield name, text(value)
 
 
+def _common_start(values: list[str]) -> str:
+    pairs = zip(min(values), max(values), strict=False)
+    return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 def _first_few(values: list[str]) -> str:
+<<<<<<< HEAD
     common = commonprefix(values)  # noqa: RUF071  # letter by letter: names, no paths
+=======
+    common = _common_start(values)
+>>>>>>> page
     if len(values) > _NAMED and len(common) > _SHORTEST_PREFIX:
         return f"{common}… ({count_of(len(values), 'name')})"
     rest = len(values) - _SHOWN

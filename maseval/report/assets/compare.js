@@ -125,7 +125,7 @@ function effectsCard({ plot, tables, interactions, notes }) {
   const [factors, contrasts] = tables;
   return card(
     "Effects",
-    plot && h("div", { class: "plots" }, drawn(plot)),
+    plot && scrollable("Effects", h("div", { class: "plots" }, drawn(plot))),
     noteList(interactions),
     tableOf("Factors", factors),
     folded(contrasts.title, () => tableOf("Levels", contrasts)),
@@ -265,7 +265,9 @@ function tasksCard() {
 function step(by) {
   const here = listedTasks.indexOf(openTrials.task);
   const next = listedTasks[here < 0 && by < 0 ? listedTasks.length - 1 : here + by];
-  if (next) location.hash = addressOfTrials(compared.names, next, trialsToOpen(next, openTrials.trials?.map(({ run }) => run)));
+  if (!next) return;
+  location.hash = addressOfTrials(compared.names, next, trialsToOpen(next, openTrials.trials?.map(({ run }) => run)));
+  openTrials = trialsInAddress(compared.names, byName); // the next key goes on from here
 }
 
 function panelButtons() {

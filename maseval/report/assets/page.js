@@ -93,8 +93,12 @@ async function sectionsOf(simulation) {
   }
 }
 
+// The simulations that the panel shows.
+let drawnNow = [];
+
 /** One simulation, or two side by side. */
 async function show(...list) {
+  drawnNow = list;
   const columns = list.map((simulation) => h("div", { class: "inside" }, banner(simulation)));
   panel.replaceChildren(panelBar(), list.length > 1 ? h("div", { class: "columns" }, columns) : columns[0]);
   panel.hidden = false;
@@ -123,13 +127,12 @@ function mark(simulation) {
 }
 
 function follow() {
-  const before = panel.dataset.ready && { ...reading };
   readReading();
   const { one, other, message } = reading;
   absentNotice.textContent = absentName() && `There is no simulation ${visible(absentName())} in this run; the table below has those that are there.`;
-  if (one && before && before.one === one && before.other === other) {
-    // Only the message is another.
-    if (message != null) showMessage(panel.querySelector(".inside"), message);
+  if (one && drawnNow[0] === one && drawnNow[1] === other) {
+    // Only the message is another; what is being drawn goes to it in the end.
+    if (message != null && panel.dataset.ready) showMessage(panel.querySelector(".inside"), message);
     return;
   }
   delete panel.dataset.ready;
@@ -137,6 +140,7 @@ function follow() {
   panel.classList.toggle("two", Boolean(other));
   if (one) show(...[one, other].filter(Boolean));
   else {
+    drawnNow = [];
     panel.hidden = true;
     panel.replaceChildren();
   }

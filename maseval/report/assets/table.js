@@ -134,11 +134,34 @@ function drawRow({ task: place, trials }) {
     "tr",
     {},
     h("td", { class: "domain" }, task.domain),
-    h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id", title: task.id }, shortId(task.id)), foldedBadges(task), task.note && h("span", { class: "note of-request", title: task.note }, task.note))),
+    h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id", title: task.id }, shortId(task.id)), foldedBadges(task), task.note && h("span", { class: "note of-request", title: task.note }, noteOf(task)))),
     h("td", {}, drawCells(place, trials)),
     Object.entries(SUMS).map(([name, show]) => h("td", { class: `number ${columnClass(name)}` }, trials.length ? show(trials) : "–")),
     h("td", { class: "number" }, judged ? `${passed}/${judged}` : "–"),
   );
+}
+
+// The first sentence, by domain, that more than half of its tasks share.
+let beginnings = new Map();
+
+/** What a task is about, without the sentences that most tasks of its domain begin with. */
+function noteOf({ domain, note }) {
+  const beginning = beginnings.get(domain) ?? "";
+  return beginning && note?.startsWith(beginning) ? note.slice(beginning.length) : note;
+}
+
+function findBeginnings() {
+  beginnings = new Map();
+  for (const domain of new Set(index.tasks.map((task) => task.domain))) {
+    const notes = index.tasks.filter((task) => task.domain === domain && task.note).map(({ note }) => note);
+    const first = new Map();
+    for (const note of notes) {
+      const sentence = /^.*?[.!?:]\s+(?=\S)/s.exec(note)?.[0];
+      if (sentence) first.set(sentence, (first.get(sentence) ?? 0) + 1);
+    }
+    const [most] = [...first].sort((a, b) => b[1] - a[1]);
+    if (notes.length > 2 && most?.[1] > notes.length / 2) beginnings.set(domain, most[0]);
+  }
 }
 
 function rowOf(line) {
@@ -237,6 +260,7 @@ function redraw(tasks) {
   const current = simulations.find((simulation) => cells.get(simulation)?.hasAttribute("aria-current"));
   const before = columns.flat().length;
   findColumns();
+  findBeginnings();
   // Another trial moves those of every task.
   if (columns.flat().length !== before) tasks = undefined;
   const known = tasks && new Map(lines.map((line) => [line.task, line]));

@@ -110,7 +110,9 @@ export function writeAddress() {
   handled = location.hash;
 }
 
-/** Opens a simulation, or two side by side. */
+/** Opens a simulation, or two side by side; whoever asks for the next one at once goes on from it. */
 export function go(simulation, beside) {
-  if (simulation) location.hash = addressOf(simulation, beside);
+  if (!simulation) return;
+  location.hash = addressOf(simulation, beside);
+  readReading();
 }

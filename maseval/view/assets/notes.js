@@ -5,7 +5,7 @@ import { taskOf } from "../data.js";
 import { add, h } from "../dom.js";
 import { term } from "../terms.js";
 import { minute } from "./frame.js";
-import { ask, tell } from "./server.js";
+import { ask, pathTo, tell } from "./server.js";
 
 const NOTES = "/api/notes";
 
@@ -24,7 +24,7 @@ function noteItem({ by, at, about, disagrees, text }) {
   return h("li", {}, h("div", { class: "note-head" }, head), text && h("p", { class: "note-text", dir: "auto" }, text));
 }
 
-function noteForm(simulation, send) {
+function noteForm(simulation, send, judgeLink) {
   const name = h("input", { name: "by", required: "", maxlength: "60", placeholder: "Your name", "aria-label": "Your name" });
   name.value = rememberedName();
   const about = h("select", { name: "about", "aria-label": "About" }, ["this simulation", ...simulation.labels].map((label, at) => h("option", { value: at ? label : "" }, label)));
@@ -41,7 +41,7 @@ function noteForm(simulation, send) {
       failed.textContent = error.message;
     }
   };
-  return h("form", { class: "note-form", submit }, h("div", {}, name, " ", about, " ", h("label", {}, disagrees, " I disagree")), text, h("div", {}, h("button", { type: "submit" }, "Keep")), failed);
+  return h("form", { class: "note-form", submit }, h("div", {}, name, " ", about, " ", h("label", {}, disagrees, " I disagree")), text, h("div", {}, h("button", { type: "submit" }, "Keep")), failed, judgeLink);
 }
 
 /** What stands below a simulation of this run: its notes, which arrive later. */
@@ -55,7 +55,7 @@ export function notesOf(run) {
       const send = async (body) => draw(await tell(NOTES, { run }, { domain, task_id: id, trial: simulation.trial, ...body }));
       section.hidden = !writes && !mine.length;
       section.replaceChildren();
-      add(section, [h("h3", {}, term("Notes")), mine.length > 0 && h("ul", {}, mine.map(noteItem)), writes && noteForm(simulation, send)]);
+      add(section, [h("h3", {}, term("Notes")), mine.length > 0 && h("ul", {}, mine.map(noteItem)), writes && noteForm(simulation, send, h("a", { href: pathTo(run).replace("/run/", "/label/") }, "Label conversations of this run for its judge"))]);
     };
     ask(NOTES, { run }).then(draw, () => {}); // a site has none
     return section;

@@ -36,6 +36,7 @@ const grids = new Map();
 const unfoldedGrids = new Set();
 const wanted = { q: "", state: "", domain: "", model: "", tag: "", sort: "Date", down: true };
 let chosen = [];
+let groups = [];
 let parts;
 
 /** The link to a run; a grid also says what it crosses, and unfolds its cells. */
@@ -47,7 +48,11 @@ function runName({ name, problem, grid }) {
   };
   const cells = grid.map((run) => run.name);
   const button = h("button", { type: "button", class: "unfold", "aria-label": `Cells of ${name}`, click: unfold }, `${counted(cells.length, "cell")}: ${Object.keys(grid[0].cell).join(" × ")}`);
-  return [h("a", { href: STORED || name === "." ? pathToComparison(cells) : pathTo(name) }, nameParts(name === "." ? "grid" : name)), h("div", {}, button)];
+  const address = STORED || name === "." ? pathToComparison(cells) : pathTo(name);
+  const shown = nameParts(name === "." ? "grid" : name);
+  // A site has the comparisons of some groups of runs.
+  const isThere = !STORED || groups.some((names) => names.length === cells.length && names.every((each) => cells.includes(each)));
+  return [isThere ? h("a", { href: address }, shown) : h("b", {}, shown), h("div", {}, button)];
 }
 
 function rangeOf(cells) {
@@ -298,6 +303,7 @@ function drawRuns({ root, runs }, notice) {
 export async function runsPage(container) {
   readAddress();
   const found = await ask("/api/runs");
+  groups = found.groups ?? [];
   const all = async () => {
     const { runs } = await ask("/api/runs");
     const names = new Set(runs.map(({ name }) => name));
