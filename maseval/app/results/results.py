@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maseval.app.results.checklist import Checklist
 from maseval.app.results.costs import costs_by_role, costs_in_words
@@ -19,6 +19,9 @@ from maseval.core.task import ChosenSubset
 from maseval.core.words import text_or_none, words_on_code
 from maseval.runs.config import JUDGED_BY, STOPPED, RunConfig, cell_of
 from maseval.stats.summary import Summary, summarise
+
+if TYPE_CHECKING:  # for what stands above it
+    from maseval.app.results.measured import MeasuredScore
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -132,6 +135,8 @@ class RunResult:
     notes: Sequence[str] = ()
     checklist: Checklist | None = None
     """What a rehearsal saw."""
+    measures: "Sequence[MeasuredScore]" = ()
+    """The numbers that evaluators recorded beside the verdict, below the official one."""
 
     @property
     def complete(self) -> bool:
@@ -170,6 +175,7 @@ class RunResult:
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
             **({"rehearsal": self.checklist.to_dict()} if self.checklist else {}),
+            **({"scores": [each.to_dict() for each in self.measures]} if self.measures else {}),
             **self.summary.to_dict(),
         }
 

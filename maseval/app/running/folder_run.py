@@ -25,6 +25,7 @@ from typing import Literal, NamedTuple
 
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.examined import recompute_verdicts
+from maseval.app.results.measured import recorded_scores
 from maseval.app.results.recording import lines_of
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
@@ -204,6 +205,7 @@ class RunWatch(BenchmarkCallback):
             config=self.folder.config.values,
             errors=[line for line in lines if line.kind == "error"],
             notes=notes,
+            measures=recorded_scores(self.folder, lines),
         )
 
     def _recorded_lines(self) -> list[Outcome]:
