@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maseval.app.results.checklist import Checklist
 from maseval.app.results.costs import costs_by_role, costs_in_words
+from maseval.app.results.measured import MeasuredScore
 from maseval.core.outcome import (
     UNJUDGED,
     Outcome,
@@ -19,9 +20,6 @@ from maseval.core.task import ChosenSubset
 from maseval.core.words import text_or_none, words_on_code
 from maseval.runs.config import JUDGED_BY, STOPPED, RunConfig, cell_of
 from maseval.stats.summary import Summary, summarise
-
-if TYPE_CHECKING:  # for what stands above it
-    from maseval.app.results.measured import MeasuredScore
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
@@ -135,7 +133,7 @@ class RunResult:
     notes: Sequence[str] = ()
     checklist: Checklist | None = None
     """What a rehearsal saw."""
-    measures: "Sequence[MeasuredScore]" = ()
+    measures: Sequence[MeasuredScore] = ()
     """The numbers that evaluators recorded beside the verdict, below the official one."""
 
     @property
