@@ -357,11 +357,7 @@ def _common_start(values: list[str]) -> str:
 
 
 def _first_few(values: list[str]) -> str:
-<<<<<<< HEAD
-    common = commonprefix(values)  # noqa: RUF071  # letter by letter: names, no paths
-=======
     common = _common_start(values)
->>>>>>> page
     if len(values) > _NAMED and len(common) > _SHORTEST_PREFIX:
         return f"{common}… ({count_of(len(values), 'name')})"
     rest = len(values) - _SHOWN

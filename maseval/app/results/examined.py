@@ -9,7 +9,7 @@ every command and page finds them out once.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -40,6 +40,8 @@ from maseval.runs.recording import (
     simulations_in_order,
 )
 from maseval.runs.verdict_check import Misstatement, VerdictCheck, VerdictChecker, doubt_in
+from maseval.stats import Measure
+from maseval.stats.measures import measured
 
 if TYPE_CHECKING:  # most runs are judged by no model
     from maseval.app.results.labelled import JudgedShare
@@ -48,6 +50,9 @@ FindingPart = Literal["line", "verdict", "review", "title"]
 LINE: tuple[FindingPart, ...] = ("line",)
 VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
 REVIEW: tuple[FindingPart, ...] = ("review",)
+
+# What only some tasks and benchmarks have, and JSON only then.
+_IF_NAMED = ("cluster", "weight", "measures")
 # To read a title from the data loads more than all else of a simulation that is shown again.
 TITLE: tuple[FindingPart, ...] = ("title",)
 FILE = "findings.jsonl"
@@ -321,6 +326,23 @@ def _with_verdict(report: Report, found: Misstatement) -> Report:
     return new
 
 
+def outcomes_by(
+    recording: Recording, outcomes: Iterable[Outcome], measure: Measure
+) -> list[Outcome]:
+    """Return the outcomes of a run with a measure's value in the place of the verdict."""
+    known = list(outcomes)
+    if not measure.by_findings:
+        return measured(known, measure)
+    run, there = ExaminedRun(recording), recording.recorded
+    findings = {
+        each.simulation: run.examine(each.simulation, REVIEW).findings
+        for each in known
+        if each.simulation in there
+    }
+    run.save()
+    return measured(known, measure, findings)
+
+
 @dataclass(frozen=True)
 class RunFindings:
     """The findings about all simulations of a run, and what they come to.
@@ -409,6 +431,9 @@ class RunFindings:
 def row_of(line: Outcome) -> dict[str, object]:
     """Return a line as JSON."""
     row = line._asdict()
+    for name in _IF_NAMED:
+        if row[name] == Outcome._field_defaults[name]:
+            del row[name]
     row["outcome"] = row.pop("kind")
     del row["reason"]  # which the status says
     return row

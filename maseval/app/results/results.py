@@ -7,6 +7,7 @@ from typing import Any
 
 from maseval.app.results.checklist import Checklist
 from maseval.app.results.costs import costs_by_role, costs_in_words
+from maseval.app.results.measured import MeasuredScore
 from maseval.core.outcome import (
     UNJUDGED,
     Outcome,
@@ -135,6 +136,8 @@ class RunResult:
     notes: Sequence[str] = ()
     checklist: Checklist | None = None
     """What a rehearsal saw."""
+    measures: Sequence[MeasuredScore] = ()
+    """The numbers that evaluators recorded beside the verdict, below the official one."""
 
     @property
     def complete(self) -> bool:
@@ -173,6 +176,7 @@ class RunResult:
             "prices": self.config.get("prices"),
             "notes": list(self.notes),
             **({"rehearsal": self.checklist.to_dict()} if self.checklist else {}),
+            **({"scores": [each.to_dict() for each in self.measures]} if self.measures else {}),
             **self.summary.to_dict(),
         }
 

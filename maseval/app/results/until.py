@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from maseval.app.results.measured import measure_named, outcomes_by
+from maseval.app.results.examined import outcomes_by
+from maseval.app.results.measured import measure_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping

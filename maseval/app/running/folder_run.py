@@ -25,6 +25,7 @@ from typing import Literal, NamedTuple
 
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.examined import recompute_verdicts
+from maseval.app.results.measured import recorded_scores
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
 from maseval.app.running.code_version import executed_beside
@@ -210,6 +211,7 @@ class RunWatch(BenchmarkCallback):
             config=self.folder.config.values,
             errors=[line for line in lines if line.kind == "error"],
             notes=notes,
+            measures=recorded_scores(self.folder, lines),
         )
 
     def recorded_lines(self) -> list[Outcome]:

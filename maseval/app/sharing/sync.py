@@ -7,6 +7,7 @@ sent next; the log itself does not know of it.
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -17,12 +18,13 @@ from typing import Any
 
 from maseval.app.results.examined import ExaminedRun, recompute_verdicts
 from maseval.app.results.finding import open_recording, warn_of_damage
+from maseval.app.results.measured import beside_official, recorded_scores
 from maseval.app.results.recording import beside, name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary
 from maseval.app.sharing.evaluations import evaluations_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.report import Report
 from maseval.core.storage.redaction import redact_text, redact_value
 from maseval.interface.telemetry.otlp import (
@@ -254,6 +256,17 @@ def _sync_run(recording: Recording, destination: Destination) -> SyncResult:
     return SyncResult(destination.name, destination.address, 1, int(known is not None), given)
 
 
+def _measures(recording: Recording, lines: Sequence[Outcome]) -> dict[str, float]:
+    """Return the benchmark's other numbers: ``resisted_1``, and the mean of a quantity by name."""
+    found: dict[str, float] = {}
+    for each in beside_official(recorded_scores(recording, lines)):
+        name = re.sub(r"\W+", "_", each.counted)
+        if each.mean is not None:
+            found[name] = each.mean.value
+        found |= {f"{name}_{k}": e.value for k, e in each.pass_hat.items() if e.value is not None}
+    return found
+
+
 @contextmanager
 def _tracked_run(recording: Recording) -> Iterator[TrackedRun]:
     """Yield the run as trackers show it; its report is written when it is asked for."""
@@ -280,7 +293,7 @@ def _tracked_run(recording: Recording) -> Iterator[TrackedRun]:
             key=_key(recording),
             name=name_of(recording),
             parameters=parameters_of(settings),
-            metrics={**metrics_of(scores, lines), **replaced},
+            metrics={**metrics_of(scores, lines), **_measures(recording, lines), **replaced},
             simulations=len(lines),
             complete=summary.overall.verdicts == summary.overall.planned,
             started=min(start for start, _ in times) / SECOND,
