@@ -86,7 +86,8 @@ def given_options(context: typer.Context, **more: Any) -> dict[str, Any]:
 
 def _parameter(option: OptionSpec, flag: Flag) -> inspect.Parameter:
     name = f"--{option.name.replace('_', '-')}"
-    spelling = f"{name}/--no-{name[2:]}" if option.default is True else name
+    either = option.default is True or (flag.typed is bool and option.default is None)
+    spelling = f"{name}/--no-{name[2:]}" if either else name
     shown = typer.Option(
         *filter(None, (spelling, flag.short)),
         help=f"{flag.help}.",

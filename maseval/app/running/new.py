@@ -23,7 +23,11 @@ KINDS: Mapping[str, Mapping[str, str]] = {
         "test_NAME.py": "{name}/test_{name}.py",
         **{file: f"{{name}}/{file}" for file in ("db.json", "policy.md", "tasks.json")},
     },
-    "benchmark": _MODULE,
+    "benchmark": {
+        "NAME.py": "{name}/{name}.py",
+        "test_NAME.py": "{name}/test_{name}.py",
+        "pyproject.toml": "{name}/pyproject.toml",
+    },
 }
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
