@@ -93,9 +93,7 @@ def test_any_benchmark_is_written_as_trajectories(tmp_path):
     conversation = read_trajectory(first)
     said = RecordedReport(next(iter(RunFolder.read(run).reports()))).said()
     assert len(files) == 2
-    assert [(each["role"], each["content"]) for each in conversation.messages] == [
-        (message.role, message.content) for _, message in said
-    ]
+    assert conversation.messages == [message.raw for _, message in said]
     assert first["extra"]["maseval"]["simulation"]["evaluation"]
 
 
