@@ -65,7 +65,7 @@ def test_rows_are_the_simulations_and_the_list_of_them_is_right(library, results
     names = {each["evaluation_result_id"] for each in document["evaluation_results"]}
     assert {row["evaluation_result_id"] for row in rows} <= names
     called = [
-        call for row in rows for each in row["messages"] for call in each.get("tool_calls", ())
+        call for row in rows for each in row["messages"] for call in (each["tool_calls"] or ())
     ]
     assert called and all(
         isinstance(value, str) for call in called for value in call["arguments"].values()
