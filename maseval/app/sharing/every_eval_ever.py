@@ -52,10 +52,11 @@ def write_results(recording: Recording, output: Path | None, overwrite: bool) ->
     with atomic_folder(target, lambda: check_free(target, overwrite)) as folder:
         digest, count = hashlib.sha256(), 0
         with (folder / "samples").open("wb") as file:
-            for count, row in enumerate(results.rows(), 1):
+            for row in results.rows():
                 line = f"{strict_json.dumps(row)}\n".encode("ascii")
                 file.write(line)
                 digest.update(line)
+                count += 1
         name = UUID(bytes=hashlib.sha256(digest.digest()).digest()[:16], version=4)
         place = Path("data", *map(_folder_name, (results.collection, *results.model.split("/", 1))))
         (folder / place).mkdir(parents=True)
