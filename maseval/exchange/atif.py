@@ -72,15 +72,14 @@ def read_trajectory(value: object) -> Trajectory:
         )
     name = root.get("trajectory_id") or root.get("session_id")
     agent = _object(root.get("agent"), "agent")
-    messages = _Conversation(root, mapping(own, "defaults")).messages()
-    return Trajectory(text_or_none(name), agent, messages, own)
+    return Trajectory(text_or_none(name), agent, _Conversation(root).messages(), own)
 
 
 class _Conversation:
     """The messages of a trajectory, with those of the customer's turns in their places."""
 
-    def __init__(self, root: Shape, defaults: Shape) -> None:
-        self._root, self._defaults = root, defaults
+    def __init__(self, root: Shape) -> None:
+        self._root = root
         self._messages: list[JsonDict] = []
         self._used: set[str] = set()
 
@@ -158,11 +157,9 @@ class _Conversation:
 
     def _add(self, own: Shape, message: JsonDict) -> None:
         message["turn_idx"] = len(self._messages)
-        for told in (mapping(self._defaults, message["role"]), own):
-            message |= mapping(told, "message")
-            for key in entries(told.get("absent")):
-                message.pop(str(key), None)
-        self._messages.append(message)
+        known = {**message, **mapping(own, "message")}
+        absent = set(map(str, entries(own.get("absent"))))
+        self._messages.append({key: each for key, each in known.items() if key not in absent})
 
 
 def spoken(role: str, step: Shape, place: str) -> JsonDict:

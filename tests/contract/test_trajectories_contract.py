@@ -37,7 +37,7 @@ def test_real_conversations_come_back_unchanged(domain, contract_dir):
     found = [through_atif(each) for each in every]
     assert [at for at, each in enumerate(every) if not same(each, found[at][0])] == []
     grown = sum(size for _, size in found) / sum(len(json.dumps(each)) for each in every)
-    assert grown < 1.15
+    assert grown < 1.25
 
 
 @pytest.mark.parametrize(

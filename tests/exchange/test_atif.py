@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from maseval.core.recorded import RecordedMessage
 from maseval.exchange.atif import TrajectoryError, read_trajectory
 from maseval.exchange.atif_writing import Conversation, trajectory_of
 from tests.benchmark.tau2.results.builders import simulation
@@ -234,7 +233,9 @@ def test_what_the_fields_of_atif_can_say_stands_in_them():
         ]
     )
     tools = [{"type": "function", "function": {"name": "find"}}]
-    root, notes = trajectory_of(Conversation(record, model="m", prompt="Be kind.", tools=tools))
+    root, notes = trajectory_of(
+        Conversation(record, agent={"tool_definitions": tools}, prompt="Be kind.")
+    )
 
     prompt, hello, _ = root["steps"]
     assert (prompt["source"], prompt["message"]) == ("system", "Be kind.")
@@ -249,10 +250,10 @@ def test_what_the_fields_of_atif_can_say_stands_in_them():
 def test_the_members_of_a_team_are_embedded_and_do_not_speak_twice():
     asked = {"id": "c1", "function": {"name": "look", "arguments": '{"at": 1}'}}
     members = {
-        "boss": [RecordedMessage({"role": "assistant", "content": "Look it up."})],
+        "boss": [{"role": "assistant", "content": "Look it up."}],
         "scout": [
-            RecordedMessage({"role": "assistant", "content": None, "tool_calls": [asked]}),
-            RecordedMessage({"role": "tool", "tool_call_id": "c1", "content": "found"}),
+            {"role": "assistant", "content": None, "tool_calls": [asked]},
+            {"role": "tool", "tool_call_id": "c1", "content": "found"},
         ],
     }
     root, _ = trajectory_of(Conversation(simulation(), members=members))

@@ -13,7 +13,7 @@ from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport, RecordedSoftware
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, atomic_folder, check_free
-from maseval.exchange.atif_writing import Conversation, chat_form, trajectory_of, used_by_agent
+from maseval.exchange.atif_writing import Conversation, trajectory_of
 from maseval.runs.recording import Recording
 
 ATIF, EEE = "atif", "eee"
@@ -95,28 +95,36 @@ def _trajectories(recording: Recording) -> Iterator[tuple[str, str, list[str]]]:
 
 def conversation_of(report: RecordedReport) -> Conversation:
     """Return the conversation of any benchmark's report, with the members of a team."""
-    messages = [chat_form(message, agent) for agent, message in report.said()]
-    verdict = report.evaluations[0].raw if report.evaluations else None
-    known = {"task_id": report.task_id, "trial": report.trial, "seed": report.seed}
+    said = [(message.raw, agent) for agent, message in report.said()]
     record = {
         "id": "/".join(filter(None, (report.run_id, *map(str, report.key)))),
-        **known,
+        "task_id": report.task_id,
+        "trial": report.trial,
+        "seed": report.seed,
         "start_time": report.started_at,
         "duration": report.seconds,
         "termination_reason": report.termination,
-        "messages": messages,
-        "evaluation": verdict,
+        "messages": [raw if agent is None else {**raw, "agent": agent} for raw, agent in said],
+        "evaluation": report.evaluations[0].raw if report.evaluations else None,
     }
-    software = RecordedSoftware(report.benchmark)
-    return Conversation(
-        record,
-        {"domain": report.domain or None, "status": report.status},
-        agent=next(iter(report.agents), "agent"),
-        version=software.packages.get("maseval", "unknown"),
-        model=report.models_of("agent"),
-        user_model=report.models_of("user"),
-        used=used_by_agent(report),
-        members={name: report.traced_agents[name].messages for name in report.team}
-        if report.team
-        else {},
-    )
+    user = report.user.model_id or report.models_of("user")
+    told = {"domain": report.domain or None, "status": report.status, "user_model": user}
+    models = [each.model_id for each in report.agents.values() if each.model_id]
+    agent = {
+        "name": next(iter(report.agents), None),
+        "version": RecordedSoftware(report.benchmark).packages.get("maseval"),
+        "model_name": ", ".join(dict.fromkeys(models)) or report.models_of("agent"),
+    }
+    mine = [each for each in report.usage if each.role == "agent"]
+    used = {
+        "prompt_tokens": int(sum(each.input_tokens or 0 for each in mine)) or None,
+        "completion_tokens": int(sum(each.output_tokens or 0 for each in mine)) or None,
+        "cost_usd": report.cost,
+    }
+    own = {
+        name: report.traced_agents[name].messages
+        for name in report.team
+        if name in report.traced_agents
+    }
+    members = {name: [message.raw for message in said] for name, said in own.items()}
+    return Conversation(record, told, agent, members=members, used=used)

@@ -65,7 +65,7 @@ def test_rows_are_the_simulations_and_the_list_of_them_is_right(library, results
     names = {each["evaluation_result_id"] for each in document["evaluation_results"]}
     assert {row["evaluation_result_id"] for row in rows} <= names
     called = [
-        call for row in rows for each in row["messages"] for call in each.get("tool_calls", ())
+        call for row in rows for each in row["messages"] for call in (each["tool_calls"] or ())
     ]
     assert called and all(
         isinstance(value, str) for call in called for value in call["arguments"].values()
@@ -93,9 +93,7 @@ def test_any_benchmark_is_written_as_trajectories(tmp_path):
     conversation = read_trajectory(first)
     said = RecordedReport(next(iter(RunFolder.read(run).reports()))).said()
     assert len(files) == 2
-    assert [(each["role"], each["content"]) for each in conversation.messages] == [
-        (message.role, message.content) for _, message in said
-    ]
+    assert conversation.messages == [message.raw for _, message in said]
     assert first["extra"]["maseval"]["simulation"]["evaluation"]
 
 

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
 from maseval.app.benchmarks import warn_once
+from maseval.app.sharing.export import conversation_of
 from maseval.benchmark.tau2.app.results.sources import FileRecording
 from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.rescoring.tasks import policies
@@ -14,10 +16,9 @@ from maseval.benchmark.tau2.results.recorded import FILED
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.wording import wording_of
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import RecordedSoftware
 from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.words import text_or_none
-from maseval.exchange.atif_writing import Conversation, used_by_agent
+from maseval.exchange.atif_writing import Conversation
 from maseval.runs.recording import Recording
 
 _REFERENCE_AGENT = "default_agent"
@@ -49,12 +50,14 @@ def _of_file(run: FileRecording) -> Iterator[Conversation]:
                 "version": report.settings.get("version") or file.claims.version,
                 "solo": report.solo,
                 "lenient": report.lenient or None,
+                "user_model": setup.user.model,
             },
-            agent=setup.agent.player or "agent",
-            model=setup.agent.model,
-            user_model=setup.user.model,
+            {
+                "name": setup.agent.player,
+                "model_name": setup.agent.model,
+                "tool_definitions": entries(environment.get("tool_defs")) or None,
+            },
             prompt=text_or_none(simulation.get("policy") or environment.get("policy")),
-            tools=[mapping(tool) for tool in entries(environment.get("tool_defs"))],
         )
 
 
@@ -68,29 +71,11 @@ def _of_report(report: Tau2Report, setup: RecordedSetup) -> Conversation:
         known = {"task_id": report.task_id, "trial": report.trial, "seed": report.seed}
         simulation = {**report.simulation.raw, **known}
     prompt, tools = _briefing(report, setup)
-    told = {
-        "domain": report.domain,
-        "version": report.release.name,
-        "solo": report.solo,
-        "lenient": report.lenient or None,
-        "status": report.status,
-    }
-    software = RecordedSoftware(report.benchmark)
-    return Conversation(
-        simulation,
-        told,
-        agent=next(iter(report.agents), "agent"),
-        version=software.packages.get("maseval", "unknown"),
-        model=next((each.model_id for each in report.agents.values() if each.model_id), None)
-        or report.models_of("agent"),
-        user_model=report.user.model_id or report.models_of("user"),
-        prompt=prompt,
-        tools=tools,
-        used=used_by_agent(report),
-        members={name: report.traced_agents[name].messages for name in report.team}
-        if report.team
-        else {},
-    )
+    found = conversation_of(report)
+    own = {"version": report.release.name, "solo": report.solo, "lenient": report.lenient or None}
+    agent = {**found.agent, "tool_definitions": tools or None}
+    told = {**found.told, **own}
+    return replace(found, record=simulation, told=told, agent=agent, prompt=prompt)
 
 
 def _briefing(report: Tau2Report, setup: RecordedSetup) -> tuple[str | None, list[dict[str, Any]]]:
