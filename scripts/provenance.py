@@ -70,12 +70,7 @@ v1.0.1, src/tau2/knowledge/: domains/banking_knowledge/documents.py
 OURS = (
     *("app/", "players/", "rescoring/", "review/", "domains/library/", "data/__init__.py"),
     *("agent_brief.py", "certify.py", "conversation/continuation.py", "conversation/turns.py"),
-    *(
-        "domains/registration.py",
-        "overrides.py perturbation.py",
-        "remote_state.py",
-        "texts/loading.py",
-    ),
+    *("domains/registration.py", "overrides.py", "remote_state.py", "texts/loading.py"),
     *("perturbation.py", "scoring/rule.py"),
     *("verifiers.py", "wording.py"),
 )
