@@ -31,6 +31,8 @@ from maseval.core.exceptions import NotRunError, OutputExistsError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.files import atomic_file
 from maseval.runs import RunFolder
+from maseval.runs.config import mark_of_perturbation
+from maseval.runs.config_file import is_run_folder, read_config
 from maseval.runs.recording import Recording
 from maseval.stats.trials import by_task
 
@@ -56,6 +58,9 @@ class FileScore:
         self.agreeing = sum(each.agrees for each in found.simulations)
         self.not_replayable = sum(each.fault is not None for each in found.simulations)
         self.findings = record_findings(found)
+        config = read_config(path).config.values if is_run_folder(path) else {}
+        perturbed = mark_of_perturbation(config)
+        self.marks = [*found.options.marks, *([perturbed] if perturbed else [])]
 
     @property
     def trials_differ(self) -> tuple[int, int] | None:
@@ -116,7 +121,7 @@ class FileScore:
             "path": str(self.path),
             "version": self.found.version,
             "version_from": self.found.record.version_from,
-            "marks": self.found.options.marks,
+            "marks": self.marks,
             "findings": [each.to_dict() for each in self.findings],
             "planned": self.planned,
             "simulations": len(self.found.simulations),
