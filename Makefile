@@ -23,14 +23,18 @@ RAY_ENV := RAY_USAGE_STATS_ENABLED=0 RAY_gcs_server_port_wait_time_s=300 \
 # Libraries that cannot share an environment, or that are too large for everybody's: each is named
 # like the extra that brings it and has a file of pinned versions in requirements/frameworks/.
 FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm \
-  transformers mlflow wandb verifiers acp a2a
+  transformers mlflow wandb verifiers acp a2a exchange
 FRAMEWORK_VENVS := .venv-frameworks
 # The module to import, where it is not called like the extra.
 MODULE_llamaindex := llama_index
 MODULE_openai-agents := agents
 MODULE_pydantic-ai := pydantic_ai
 MODULE_transformers := torch
+MODULE_exchange := atif
+# What checks our files in public formats needs a newer Python than we do.
+EXCHANGE_PYTHON := 3.12
 UV := .venv-uv/bin/uv
+UV_VERSION := 0.13.8
 INSTALL := UV=$(UV) scripts/install
 # It comes from the makers of the theme that the pages had before, reads the same mkdocs.yml and is
 # kept up; MkDocs 1 is not, and MkDocs 2 has no plugins, without which there are no API pages.
@@ -73,6 +77,17 @@ test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
 	@PATH="$(CURDIR)/$(dir $(UV)):$$PATH" MASEVAL_REQUIRE_LIBRARY=$(or $(MODULE_$*),$*) \
 	  $(FRAMEWORK_VENVS)/$*/bin/python -m pytest -q \
 	  tests/interface tests/test_examples.py -m "needs(library='$(or $(MODULE_$*),$*)')"
+
+test-framework-exchange: $(READY)
+	@found=$$($(BIN)/python -m scripts.pythons $(EXCHANGE_PYTHON) | cut -d ' ' -f 2); \
+	if [ -n "$$found" ]; then $(MAKE) --no-print-directory PYTHON="$$found" test-with-exchange; \
+	else echo "exchange: skipped, as this machine has no Python $(EXCHANGE_PYTHON)"; fi
+
+.PHONY: test-framework-exchange test-with-exchange
+test-with-exchange: $(FRAMEWORK_VENVS)/exchange/.ready
+	@echo "exchange:"
+	@MASEVAL_REQUIRE_LIBRARY=atif $(FRAMEWORK_VENVS)/exchange/bin/python -m pytest -q tests/exchange \
+	  -m "needs(library='atif')"
 
 # A process that has been connected to a Ray of its own is not accepted by a cluster, so these are two.
 test-ray: $(RAY_READY) ## Try runs on Ray, with several nodes on this machine
@@ -133,19 +148,21 @@ define CHECK_PYTHON
 	  exit 1; } >&2
 endef
 
-$(DEMO_READY): pyproject.toml
+$(DEMO_READY): pyproject.toml | $(UV)
 	$(CHECK_PYTHON)
-	@echo "Setting up $(DEMO_VENV), once: a virtual environment ..." >&2
-	@$(PYTHON) -m venv $(DEMO_VENV)
 	@echo "Setting up $(DEMO_VENV), once: maseval and the few packages it needs ..." >&2
-	@$(DEMO_VENV)/bin/python -m pip --disable-pip-version-check -q install -e ".[view]" >&2
+	@$(PYTHON) -m venv --without-pip $(DEMO_VENV)
+	@$(INSTALL) $(DEMO_VENV) -e ".[view]" >&2
 	@touch $@
 
-# It installs what all other environments hold.
+# It installs what all other environments hold. Half of the demo's setting up would go into a copy
+# of pip that is used once; a Python that has pip needs no other.
 $(UV):
 	$(CHECK_PYTHON)
-	@$(PYTHON) -m venv .venv-uv
-	@.venv-uv/bin/python -m pip --disable-pip-version-check -qq install uv==0.13.8
+	@$(PYTHON) -m pip --disable-pip-version-check -qq install --no-compile --target .venv-uv \
+	  uv==$(UV_VERSION) 2>/dev/null || { \
+	  $(PYTHON) -m venv .venv-uv && \
+	  .venv-uv/bin/python -m pip --disable-pip-version-check -qq install uv==$(UV_VERSION); }
 
 # Python compiles what it imports; most of what an environment of a framework holds is never
 # imported. In that of all tests, a warning of the compiler would be an error of a test.

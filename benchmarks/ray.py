@@ -60,8 +60,11 @@ class Watch(BenchmarkCallback):
 
     def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
         self._started += 1
-        if self._started == 2:  # the processes start when the first one is sent
-            self._began, self._worked = time.perf_counter(), time.process_time()
+        if self._started == 1:
+            self._begin()
+
+    def _begin(self) -> None:
+        self._began, self._worked = time.perf_counter(), time.process_time()
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
         self.seconds = time.perf_counter() - self._began
@@ -70,6 +73,7 @@ class Watch(BenchmarkCallback):
     def on_worker_event(self, benchmark: Benchmark, event: WorkerEvent) -> None:
         if event.kind == "started":
             self.processes += map(int, re.findall(r"process (\d+)", event.text))
+            self._begin()  # each works from here on
 
 
 class Run(NamedTuple):
@@ -191,7 +195,7 @@ def many(sizes: Sizes) -> None:
     """More than one process can hold: all must come back."""
     benchmark = conversing(sizes.many, Latency(sizes.long_latency, sizes.long_latency))
     tasks: TaskQueue = some_tasks("telecom", sizes.many)
-    engine = RayEngine(processes=4)
+    engine = RayEngine(processes=4, force=True)
     watch = Watch()
     benchmark.add_callback(watch)
     with memory_of(watch.processes) as used:

@@ -19,10 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from maseval.core.outcome import RecordedReport
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import rescue, seal_json
 from maseval.runs import RunFolder
 from maseval.runs.config_file import is_run_folder
+from maseval.runs.recording import outcomes_in
 from tests.normalised import normalise
 
 LOG, CONFIG, LOCK, RESCUED = "log.jsonl", "config.json", "lock", "log.rescued.jsonl"
@@ -309,8 +311,11 @@ class KillRig:
 def results_in(folder: str | os.PathLike[str]) -> list[str]:
     """Return every report in a run folder as text, without what differs between equal runs.
 
-    Empty if there is no run yet.
+    Empty if there is no run yet. Whatever happened to it, its index lines say what they say.
     """
     if not is_run_folder(Path(folder)):
         return []
-    return [json.dumps(normalise(report)) for report in RunFolder.read(folder).reports()]
+    run = RunFolder.read(folder)
+    reports = list(run.reports())
+    assert outcomes_in(run) == [RecordedReport(each).outcome for each in reports]
+    return [json.dumps(normalise(report)) for report in reports]

@@ -38,7 +38,7 @@ RANKS = {
         report runs server interface
         benchmark.macs benchmark.tau2
         benchmark
-        data stats
+        data exchange stats
         maseval
         core
         compat
@@ -59,6 +59,7 @@ RANKS = {
     "maseval.core": """
         benchmark
         engine
+        index_line
         outcome
         context registry report teamwork
         callbacks
@@ -68,7 +69,7 @@ RANKS = {
         simulator scripted model scorer tool task
         answers answer_cache reasoning structured judge_record
         providers messages tracing usage seeding system_info provider_errors
-            call_policy clock recorded words event_loop scoring_options finding
+            call_policy clock recorded words event_loop scoring_options finding harm
         storage
         exceptions lazy
     """,
@@ -85,7 +86,7 @@ RANKS = {
         scoring remote_state
         conversation
         agent user environment
-        overrides
+        overrides perturbation
         data_loader wording
         world
         domains
@@ -96,7 +97,8 @@ RANKS = {
         formats
     """,
     "maseval.benchmark.tau2.review": """
-        causes audit timeline judged
+        causes audit harm judged
+        timeline
         explain
         errata
         policy

@@ -21,21 +21,23 @@ from maseval.app.results.explained import Review
 from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.finding import Finding
+from maseval.core.harm import HarmFound
 from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.config import UNTIL
-from maseval.runs.recording import Recording
+from maseval.runs.recording import Recording, outcomes_in
 from maseval.runs.verdict_check import VerdictChecker
-from maseval.stats import Measure, outcomes_of
+from maseval.stats import Measure
 
 if TYPE_CHECKING:  # for pages and for entry points, which most commands do not load
     from importlib.metadata import EntryPoint
 
     from maseval.core.judge import Question
     from maseval.core.judge_record import Judgement
+    from maseval.exchange.atif_writing import Conversation
     from maseval.report.index import TaskFindings
 
 GROUP = "maseval.benchmarks"
@@ -174,6 +176,10 @@ class BenchmarkSupport:
         """Return the numbers of the benchmark: beside the official one, and which that is."""
         return ()
 
+    def harm(self, report: Report) -> HarmFound | None:
+        """Return what the databases prove that a simulation did wrong; None if nobody can tell."""
+        return None
+
     # Judges: for ``judge``, and wherever numbers are shown.
 
     has_judged_verdicts = False
@@ -199,7 +205,7 @@ class BenchmarkSupport:
         self, folder: Recording, options: ScoringOptions, on_progress: OnProgress | None = None
     ) -> RecordedOutcomes:
         """Return the outcomes of the finished simulations of a run or results file."""
-        outcomes, settings = outcomes_of(folder.reports()), self.settings(folder)
+        outcomes, settings = outcomes_in(folder), self.settings(folder)
         data = mapping(folder.config.values, "data")
         names = {one.task for one in folder.planned}
         # Where the data has a hash for each task, tasks are compared one by one.
@@ -215,6 +221,9 @@ class BenchmarkSupport:
         """Return True for a results file of this benchmark; read no further than needed."""
         return False
 
+    public_name: str | None = None
+    """The name by which public collections of results know the benchmark."""
+
     exports: str | None = None
     """The name of the form in which ``export`` writes runs, for ``maseval export --format``."""
 
@@ -223,6 +232,13 @@ class BenchmarkSupport:
     ) -> Sequence[ExportedPath]:
         """Write a run as the files of the original benchmark, by default into its folder."""
         raise NotImplementedError
+
+    def conversations(self, folder: Recording) -> "Iterator[Conversation] | None":
+        """Return the recorded conversations for ``maseval export --format atif``.
+
+        None if they are to be made of the reports, as for any benchmark.
+        """
+        return None
 
     def score(self, files: Sequence[str | os.PathLike[str]], **options: Any) -> Any:
         """Judge recorded conversations again, and compare with the recorded rewards."""

@@ -25,7 +25,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from maseval import __version__
-from maseval.cli.console import inert, note, own_commands, release_stream, stderr
+from maseval.cli.console import inert, own_commands, release_stream, stderr
 from maseval.core.exceptions import MASEvalError, ResultFileError, is_machine_failure
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
@@ -35,18 +35,41 @@ ALL_HELP = "--help-all"
 # Options that few people need: the help of a command with many leaves them to --help-all.
 RARE_OPTIONS = frozenset(
     (
-        *("ray_address", "processes", "force", "max_wait"),
-        *("allow", "agent_env", "junit_xml", "retry_failed", "prices", "fork", "resume_changed"),
-        *("reasoning", "split", "mode", "texts", "max_errors"),
-        *("user_args", "tool_model", "embedded_tasks"),
-        *("as_recorded", "strict", "user"),
-        *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
+        "ray_address",
+        "processes",
+        "force",
+        "max_wait",
+        "allow",
+        "agent_env",
+        "junit_xml",
+        "retry_failed",
+        "prices",
+        "fork",
+        "resume_changed",
+        "reasoning",
+        "split",
+        "mode",
+        "texts",
+        "max_errors",
+        "user_args",
+        "tool_model",
+        "embedded_tasks",
+        "as_recorded",
+        "strict",
+        "user",
+        "key_env",
+        "host",
+        "timeout",
+        "overwrite",
+        "engine",
+        "cache",
+        "max_steps",
+        "seed",
+        "perturb",
+        "ask_confidence",
     )
 )
 _MANY = 6
-
-RenamedWords = Callable[[Sequence[str]], list[str]]
-"""A function from the words after a former name to those of the command that took its place."""
 
 
 class PlainCommand(TyperCommand):
@@ -242,30 +265,15 @@ _JUDGING = frozenset({"gate"})
 class RootGroup(CommandGroup):
     """The group of all commands: keeps the words typed, and turns errors into messages."""
 
-    former: ClassVar[Mapping[str, str | RenamedWords]] = {}
-    """The name of a command until this version, and the words that took its place."""
-
     def make_context(
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
     ) -> typer.Context:
         words = list(args)
         ours = [word for word in words if word == _DEBUG]
-        given = [*ours, *self._rename([word for word in words if word != _DEBUG])]
+        given = [*ours, *(word for word in words if word != _DEBUG)]
         context: Any = super().make_context(info_name, given, *rest, **more)
         context.meta.setdefault(_WORDS, [str(info_name), *words])
         return context  # type: ignore[no-any-return]
-
-    def _rename(self, words: list[str]) -> list[str]:
-        for old, new in self.former.items():
-            before = old.split()
-            if words[: len(before)] == before:
-                rest = words[len(before) :]
-                given = [*new.split(), *rest] if isinstance(new, str) else new(rest)
-                name = new if isinstance(new, str) else given[0]
-                told = f"`maseval {old}` is now `maseval {name}`; the old name will go in 0.9."
-                stderr().print(note(told))
-                return given
-        return words
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # its own Context
         try:

@@ -165,6 +165,7 @@ def _outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool 
         yield from map(inert, filter(None, [result.summary.answer]))
         yield scores(result.summary)
         yield indent(styled(result.summary.method, "dim"))
+        yield from measure_parts(result.measures)
     yield f"{', '.join(_facts(result))}; in {inert(here(result.folder))}"
     yield from (styled(words, "yellow") for words in warnings_on(result.config))
     yield from map(inert, result.notes)

@@ -351,8 +351,13 @@ def _named_in_errors(path: Path, run: FileRun) -> Iterator[None]:
 # What costs something, or means nothing where a scripted model plays.
 _LEFT_OUT = frozenset(
     {
-        *("budget", "judge_model", "margin"),
-        *("trials", "until", "user_args", "user_model"),
+        "budget",
+        "judge_model",
+        "margin",
+        "trials",
+        "until",
+        "user_args",
+        "user_model",
     }
 )
 _OF_MODELS = frozenset({"agent_args", "agent_model", "mode", "reasoning"})

@@ -90,7 +90,9 @@ def show(
 
     with counting("explained") as count:
         view = commands.show(
-            *(run, task, trial),
+            run,
+            task,
+            trial,
             failed=failed,
             explain=explain,
             on_progress=count,

@@ -8,6 +8,7 @@ from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
 from maseval.app.comparing.gate import gate as gate
 from maseval.app.comparing.plan import plan as plan
+from maseval.app.comparing.reliability import reliability as reliability
 from maseval.app.judging.label import begin_labelling as begin_labelling
 from maseval.app.judging.plan_labels import plan_labels as plan_labels
 from maseval.app.results.explained import Review as Review
@@ -16,8 +17,6 @@ from maseval.app.results.judge_requests import JudgeRequest as JudgeRequest
 from maseval.app.results.judge_requests import LabelledCase as LabelledCase
 from maseval.app.results.questions import comply as comply
 from maseval.app.results.questions import explain as explain
-from maseval.app.results.questions import export as export
-from maseval.app.results.questions import export_formats as export_formats
 from maseval.app.results.questions import score as score
 from maseval.app.results.questions import show as show
 from maseval.app.results.recording import runs as runs
@@ -27,6 +26,8 @@ from maseval.app.running.new import new as new
 from maseval.app.running.run import run as run
 from maseval.app.sharing.bundle import bundle as bundle
 from maseval.app.sharing.bundle import unbundle as unbundle
+from maseval.app.sharing.export import export as export
+from maseval.app.sharing.export import export_formats as export_formats
 from maseval.app.sharing.sync import sync as sync
 from maseval.commands import judge as judge
 from maseval.commands import macs as macs

@@ -281,6 +281,8 @@ class ComponentUsage(NamedTuple):
 
 
 _VERDICT = ("passed", "reward")
+_LARGEST = 1e100
+"""A larger number is none that anybody measured, and its square is no number."""
 _JUDGES = frozenset({"judge", "evaluator"})
 
 
@@ -304,14 +306,15 @@ class RecordedReport(RecordedAttempt):
     seed = Part(anything)
     run_id = Part(text_or_none)
     final_answer = Part(anything)
+    confidence = Part(number, "traces", "confidence", "agent", "value")
     query = Part(text_or_none, "task", "query")
     metadata = Part(mapping, "task", "metadata")
     purpose = Part(text_or_none, "task", "metadata", "description", "purpose")
     reason_for_call = Part(
-        text_or_none, *("task", "metadata", "user_scenario", "instructions", "reason_for_call")
+        text_or_none, "task", "metadata", "user_scenario", "instructions", "reason_for_call"
     )
     cluster = Part(text_or_none, "task", "cluster")
-    weight = Part(lambda value: amount(value) or 1.0, "task", "weight")
+    weight = Part(lambda value: max(amount(value) or 1.0, 0.0) or 1.0, "task", "weight")
     user_scenario = Part(text_or_none, "config", "user", "scenario")
     environment = Part(mapping, "traces", "environment")
     simulation = Part(RecordedTrace, "traces", "environment", "simulation")
@@ -422,7 +425,7 @@ class RecordedReport(RecordedAttempt):
             for name, v in given.items()
             if isinstance(v, int | float)
         }
-        return {str(name): value for name, value in values.items() if value is not None}
+        return {k: v for k, v in values.items() if v is not None and abs(v) < _LARGEST}
 
     @property
     def termination(self) -> str | None:

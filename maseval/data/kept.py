@@ -12,8 +12,8 @@ tells a value that was cut off or damaged from a whole one.
 import hashlib
 import json
 import os
+import threading
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
@@ -27,13 +27,16 @@ _PACKAGE = Path(__file__).parents[1]
 _CODE = (".py", ".json", ".txt", ".md")
 _STARTED = time.time_ns()
 _CHECKSUM = 32
+# So much is gathered before it is written: what is found out about a large run is lost to no kill.
+_AT_ONCE = 1 << 20
+_BUFFER = 1 << 20
 
 
 class KeptValues:
-    """Values by key, in one file.
+    """Values by key, in one file; for any number of threads.
 
     ``version`` is JSON: all that decides the values beside their keys. With None they are kept as
-    long as this object.
+    long as this object. In memory are the places of the values, and those not written yet.
     """
 
     def __init__(self, place: Path, version: object) -> None:
@@ -41,44 +44,74 @@ class KeptValues:
         self._is_open = version is not None
         self._version = hashlib.sha256(strict_json.dumps(version).encode()).hexdigest().encode()
         self._new: dict[bytes, bytes] = {}
+        self._size = 0
+        self._lock = threading.RLock()
 
     @cached_property
-    def _lines(self) -> dict[bytes, bytes]:
-        """The lines without their checksums checked, by key; of several, the last one."""
+    def _offsets(self) -> dict[bytes, int]:
+        """The places of lines whose checksums nobody looked at, by key; of several, the last."""
+        found: dict[bytes, int] = {}
         with suppress(OSError):
             if self._is_open and self._place.is_file():
-                version, *lines = self._place.read_bytes().split(b"\n")
-                if version == self._version:
-                    return {line[_CHECKSUM + 1 :].partition(b" ")[0]: line for line in lines}
-        return {}
+                with self._place.open("rb", buffering=_BUFFER) as file:
+                    at = len(first := file.readline())
+                    if first.rstrip(b"\n") == self._version:
+                        for line in file:
+                            found[line[_CHECKSUM + 1 :].partition(b" ")[0]] = at
+                            at += len(line)
+        return found
 
     def get(self, key: str) -> Any:
-        line = self._lines.get(key.encode(), b"")
+        name = key.encode()
+        with self._lock:
+            line = self._new.get(name) or self._line_at(self._offsets.get(name))
         body = line[_CHECKSUM:]
-        if not body or line[:_CHECKSUM] != self._checksum(body):
+        if not body.startswith(b" %b " % name) or line[:_CHECKSUM] != self._checksum(body):
             return None
         return json.loads(body[len(key) + 2 :].decode("ascii"))
 
     def put(self, key: str, value: object) -> None:
         """Take a JSON value, to be written by ``save``; the key has no spaces."""
         body = f" {key} {strict_json.dumps(value)}".encode("ascii")
-        self._lines[key.encode()] = self._new[key.encode()] = self._checksum(body) + body
+        with self._lock:
+            self._new[key.encode()] = line = self._checksum(body) + body
+            self._size += len(line)
+            if self._size > _AT_ONCE:
+                self.save()
 
     def save(self) -> None:
         """Write what is new, if that is possible."""
-        new, self._new = self._new, {}
-        with suppress(OSError):
-            if new and self._is_open:
-                self._add(new.values())
+        with self._lock:
+            if not self._new or not self._is_open:
+                return
+            try:
+                self._add()
+            except OSError:
+                self._is_open = False  # the values stay in memory
+            else:
+                self._new, self._size = {}, 0
 
-    def _add(self, new: Iterable[bytes]) -> None:
+    def _line_at(self, offset: int | None) -> bytes:
+        if offset is not None:
+            with suppress(OSError), self._place.open("rb") as file:
+                file.seek(offset)
+                return file.readline().rstrip(b"\n")
+        return b""
+
+    def _add(self) -> None:
         # Each line begins with its line break: one that was cut off spoils no other.
-        content = b"".join(b"\n" + line for line in new)
+        content = b"".join(b"\n" + line for line in self._new.values())
         if _first_line(self._place) != self._version:
             write_bytes(self._place, self._version + content)
+            at = len(self._version)
+            self._offsets.clear()
         else:
             with self._place.open("ab", buffering=0) as file:
                 file.write(content)
+                at = file.tell() - len(content)
+        for key, line in self._new.items():
+            self._offsets[key] = at + 1
+            at += 1 + len(line)
 
     def _checksum(self, body: bytes) -> bytes:
         return hashlib.sha256(self._version + body).hexdigest()[:_CHECKSUM].encode("ascii")

@@ -7,6 +7,7 @@ which ``Frame`` makes cells.
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Protocol, Unpack, cast
 
@@ -16,6 +17,7 @@ from maseval.app.results.explained import cause_in
 from maseval.app.results.finding import (
     UnknownRunError,
     each_of,
+    is_results_folder,
     open_recording,
     run_path,
     warn_of_damage,
@@ -36,7 +38,7 @@ from maseval.runs import RunFolder, default_root, list_runs
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import mark_of
 from maseval.runs.config_file import is_run_folder
-from maseval.runs.recording import Recording
+from maseval.runs.recording import Recording, index_line_in, simulations_in_order
 from maseval.runs.verdict_check import VerdictCheck, doubt_about
 
 AnyRun = str | os.PathLike[str]
@@ -90,7 +92,7 @@ def _find_sources(run: AnyRun) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir() and not is_run_folder(path):
-        if (path / "results.json").is_file():
+        if is_results_folder(path):
             return [path]
         if below := sorted(each.path for each in list_runs(path)):
             return below
@@ -107,13 +109,10 @@ Rows = Iterator[dict[str, object]]
 
 
 def run_rows(opened: FrameSource) -> Rows:
-    """Summarise a run in one pass through its reports, counted as ``maseval show`` counts."""
-    started: list[str] = []
-    lines = []
+    """Summarise a run by its index lines, counted as ``maseval show`` counts."""
     path, run = opened.path, opened.recording
-    for report in run.reports():
-        lines.append(RecordedReport(report).outcome)
-        started += [str(report["started_at"])] if report.get("started_at") else []
+    indexed = [index_line_in(run, one) for one in simulations_in_order(run)]
+    lines = [each.outcome for each in indexed]
     planned, config = run.planned, run.config.values
     annotations, _ = annotations_or_problem(path)
     summary = run_summary(lines, planned, config=run.config) if planned else None
@@ -145,7 +144,7 @@ def run_rows(opened: FrameSource) -> Rows:
         "estimate": mark_of(config),
         "cost": summary and summary.cost,
         "tokens": summary and summary.tokens,
-        "started_at": min(started, default=None),
+        "started_at": min((each.started for each in indexed if each.started), default=None),
         "tags": ", ".join(annotations.tags) or None,
         "note": annotations.note,
         "damaged": opened.damaged,
@@ -313,6 +312,15 @@ def finding_rows(report: RecordedReport, source: FrameSource) -> Rows:
         }
 
 
+def reliability_rows(opened: FrameSource) -> Rows:
+    """Yield a row for each measure that the run alone gives."""
+    from maseval.app.comparing import reliability as found  # no other table needs statistics
+
+    sheet = found.reliability([opened.path], options=opened.options)
+    for row in chain.from_iterable(sheet.systems.values()):
+        yield {key: value for key, value in row.to_dict().items() if key not in ("level", "note")}
+
+
 _RowsOfSource = Callable[[FrameSource], Rows]
 _RowsOfReport = Callable[[RecordedReport, FrameSource], Rows]
 
@@ -366,6 +374,7 @@ tool_calls = _table("tool_calls", _by_report(tool_call_rows))
 checks = _table("checks", _by_report(check_rows))
 findings = _table("findings", _by_report(finding_rows))
 scores = _table("scores", score_rows)
+reliability = _table("reliability", reliability_rows)
 
 FRAMES: Mapping[str, Table] = {name: globals()[name] for name in TABLES}
 """The frame of each table, by its name."""

@@ -10,12 +10,13 @@ without places if there is but one; any other as the value of ``each`` row. ``da
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
+from maseval.core.index_line import Fact, IndexLine
 from maseval.core.outcome import (
     ComponentUsage,
     Outcome,
@@ -28,12 +29,10 @@ from maseval.core.outcome import (
 from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
-from maseval.core.words import text
+from maseval.core.words import count_of, text
 from maseval.report.results import success_rates, summary_table
 
 _NOTE_LENGTH = 200
-
-Fact = tuple[str, str]
 
 TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
 """The faults of tasks, by domain and id: pairs of a name and an explanation."""
@@ -43,11 +42,16 @@ ComparedDocument = Mapping[str, object]
 """Several runs as the page compares them (``maseval.app.comparing.page``)."""
 
 
+EVALUATED = "Evaluated"
+"""The fact that names the subject of a run's first sentence."""
+
+
 class Entry(NamedTuple):
     """The entry of one simulation in the index: its row, and ``at``, the place of its report.
 
     ``trial`` is its number as recorded, ``run`` is None unless reports name the run they belong to,
-    ``seconds`` is None if nobody measured them, and ``note`` is what its task is about.
+    ``seconds`` is None if nobody measured them, ``note`` is what its task is about, ``steps``
+    counts its messages, and ``tools`` names those that were called.
     """
 
     at: int
@@ -59,6 +63,8 @@ class Entry(NamedTuple):
     started: str
     note: str
     facts: tuple[Fact, ...]
+    steps: int | None = None
+    tools: tuple[str, ...] = ()
 
     @property
     def key(self) -> TaskKey:
@@ -91,19 +97,36 @@ def _pack(column: Sequence[object]) -> dict[str, Sequence[object]]:
 
 def entry_of(report: RecordedReport, at: int, title: str | None = None) -> Entry:
     """Return the entry of a report; ``title`` is what its task is about, if that is at hand."""
-    row = report.outcome  # which takes most of the time that a long log is read for
-    return Entry(
-        at,
-        # An error is read with its report.
-        row._replace(ended=row.ended or report.status, error=None),
+    return indexed_entry(IndexLine.of(report), at, note_of(report, title))._replace(
         trial=text(report.raw.get("repeat_idx", 0)),
         run=report.run,
         seconds=report.seconds,
         labels=tuple(report.labels),
-        started=report.started_at or "",
-        note=(title or task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH],
-        facts=tuple(facts_of(report)),
     )
+
+
+def indexed_entry(found: IndexLine, at: int, note: str) -> Entry:
+    """Return the entry of a simulation whose report nobody needs to read for it."""
+    row = found.outcome
+    return Entry(
+        at,
+        # An error is read with its report.
+        row._replace(ended=row.ended or row.status or None, error=None),
+        trial=str(row.trial),
+        run=None,
+        seconds=row.seconds,
+        labels=(),
+        started=found.started,
+        note=note,
+        facts=found.facts,
+        steps=found.steps,
+        tools=found.tools,
+    )
+
+
+def note_of(report: RecordedReport, title: str | None = None) -> str:
+    """Return what the task of a report is about, as the list of simulations shows it."""
+    return (title or task_title(report) or report.purpose or report.query or "")[:_NOTE_LENGTH]
 
 
 def task_title(report: RecordedReport) -> str | None:
@@ -184,6 +207,8 @@ _IN_ROW: dict[str, Callable[[Entry], object]] = {
     "cost": lambda entry: entry.row.cost and round(entry.row.cost, 9),
     "tokens": lambda entry: entry.row.tokens,
     "seconds": lambda entry: entry.seconds and round(entry.seconds, 3),
+    "steps": lambda entry: entry.steps,
+    "tools": lambda entry: entry.tools,
 }
 
 
@@ -255,7 +280,10 @@ def _task(
 
 # What the engine records of every machine; anything beside it was put there by the benchmark.
 _MACHINE = frozenset({"environment", "git", "packages", "python", "system", "timestamp"})
-_SHOWN = 6
+_SHOWN, _NAMED = 6, 2
+_MODEL_OF = "Model of "
+# Scripted models are named after the simulations that they play in.
+_SHORTEST_PREFIX = 4
 
 
 def run_facts(
@@ -275,7 +303,19 @@ def run_facts(
     own = chain.from_iterable(each)
     for name, value in chain(dated, more, own, _facts_of_benchmarks(benchmarks)):
         found.setdefault(name, {})[value] = None
+    if EVALUATED not in found and (who := _evaluated(found)):
+        found = {EVALUATED: {who: None}, **found}
     return [(name, _first_few([*dict.fromkeys(map(redact_text, v))])) for name, v in found.items()]
+
+
+def _evaluated(facts: Mapping[str, Collection[str]]) -> str | None:
+    """Name what was evaluated, where only the reports say so: its models, or else its agents."""
+    other = ("user", "judge", "simulator")
+    roles = [r for r in facts if r.startswith(_MODEL_OF) and not any(word in r for word in other)]
+    known = {model for role in roles for model in facts[role]} or set(facts.get("Agent", ()))
+    if len(known) > _NAMED:
+        return count_of(len(known), "model" if roles else "agent")
+    return ", ".join(sorted(known)) or None
 
 
 def _dates(started: Iterable[str]) -> str:
@@ -285,29 +325,6 @@ def _dates(started: Iterable[str]) -> str:
         return ""
     first, last = (moment[:16].replace("T", " ") for moment in (min(known), max(known)))
     return first if first[:10] == last[:10] else f"{first} to {last}"
-
-
-def facts_of(report: RecordedReport) -> Iterator[Fact]:
-    """Yield the facts of the run that one report has; they may hold secrets."""
-    for key in ("domain", "split", "attribution"):
-        if report.metadata.get(key) is not None:
-            yield key.capitalize(), text(report.metadata[key])
-    for agent in report.agents.values():
-        if (name := agent.name) is not None:
-            rate = "" if agent.error_rate is None else f", error rate {agent.error_rate}"
-            yield "Agent", name + rate
-    for name, model in report.models.items():
-        if model.model_id is not None:
-            yield f"Model of {_role(name)}", model.model_id
-    if report.run_id:
-        yield "Run", report.run_id
-
-
-def _role(name: str) -> str:
-    """Return the role of a model; agents or tools that have one each are named together."""
-    plain = name.removesuffix("_model")
-    kind, several, _ = plain.partition("_")
-    return f"{kind}s" if several and kind in ("agent", "tool") else plain.replace("_", " ")
 
 
 def _facts_of_benchmarks(benchmarks: Iterable[Shape]) -> Iterator[Fact]:
@@ -334,7 +351,15 @@ def _settings(name: str, value: object) -> Iterator[Fact]:
         yield name, text(value)
 
 
+def _common_start(values: list[str]) -> str:
+    pairs = zip(min(values), max(values), strict=False)
+    return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
 def _first_few(values: list[str]) -> str:
+    common = _common_start(values)
+    if len(values) > _NAMED and len(common) > _SHORTEST_PREFIX:
+        return f"{common}… ({count_of(len(values), 'name')})"
     rest = len(values) - _SHOWN
     return ", ".join(values[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -14,13 +14,14 @@ they may share one scope.
 """
 
 import base64
-import gzip
 import hashlib
 import html
 import os
 import posixpath
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -28,18 +29,20 @@ from pathlib import Path
 from string import Template
 from typing import TypedDict
 
+from maseval.core.engine.children import map_in_forks, may_fork, usable_cores
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.index_line import Fact
 from maseval.core.outcome import RecordedError, RecordedReport, TaskKey, parse_report
 from maseval.core.recorded import Shape
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import write_bytes
+from maseval.core.storage.files import atomic_file
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import text, text_or_none
 from maseval.report.checks import shown_explanation, shown_verdicts
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.report.index import (
     ComparedDocument,
-    Fact,
+    Entry,
     Overview,
     TaskFindings,
     by_task,
@@ -74,15 +77,45 @@ TimelineOf = Callable[[Shape], Shape | None]
 
 @dataclass(frozen=True)
 class Page:
-    """The index of the page, and the reports of each task in the order of the index."""
+    """The index of the page, and where the reports of each task are, in the order of the index.
+
+    ``report_at`` returns the report at a place, so that no more than one need be in memory.
+    """
 
     index: dict[str, object]
-    reports: Sequence[Sequence[NamedReport]]
+    tasks: Sequence[Sequence[tuple[str, int]]]
+    report_at: Callable[[int], Shape]
     timeline: TimelineOf
 
     def packets(self) -> Iterator[Packet]:
-        """Return the details of each task's simulations, made one task at a time."""
-        return (packet_of(each, self.timeline) for each in self.reports)
+        """Yield the details of each task's simulations."""
+        for trials in self.tasks:
+            yield packet_of([(name, self.report_at(at)) for name, at in trials], self.timeline)
+
+    def packed(self) -> Iterator[str]:
+        """Yield the packets as they stand on the page; all cores pack those of a large run."""
+        if sum(map(len, self.tasks)) < _WORTH_SHARING or not may_fork():
+            yield from map(self._pack, self.tasks)
+            return
+        with closing(map_in_forks(self._pack, self.tasks, usable_cores())) as mapped:
+            for trials, packed in mapped:
+                # What raised an error there raises it here.
+                yield self._pack(trials) if packed is None else packed
+
+    def _pack(self, trials: Sequence[tuple[str, int]]) -> str:
+        """Return the packet of a task, with one simulation at a time in memory."""
+        reports = (self.report_at(at) for _, at in trials)
+        details = _details(reports, self.timeline)
+        names = strict_json.dumps([name for name, _ in trials])
+        common = strict_json.dumps(next(details, {}))
+
+        def parts() -> Iterator[str]:
+            yield f'{{"common": {common}, "names": {names}, "trials": ['
+            for number, each in enumerate(details):
+                yield f"{', ' if number else ''}{strict_json.dumps(each)}"
+            yield "]}"
+
+        return pack(parts())
 
 
 def build_page(
@@ -95,24 +128,40 @@ def build_page(
     known = [parse_report(report, f"reports[{i}]").raw for i, report in enumerate(reports)]
     # Parsed anew for each use: what was read of thousands of reports would fill the memory.
     every = (entry_of(RecordedReport(report), i) for i, report in enumerate(known))
-    tasks = by_task(every, parts.unrecorded or ())
     benchmarks = (RecordedReport(each).benchmark for each in known)
-    index = index_of(tasks, title, parts._replace(benchmarks=benchmarks))
-    named = [[(name, known[entry.at]) for name, entry in trials] for trials in tasks.values()]
-    return Page(index, named, timeline)
+    return page_of(every, known.__getitem__, title, parts._replace(benchmarks=benchmarks), timeline)
+
+
+def page_of(
+    every: Iterable[Entry],
+    report_at: Callable[[int], Shape],
+    title: str,
+    parts: Overview,
+    timeline: TimelineOf,
+) -> Page:
+    """Return the page of simulations by their entries, whose ``at`` is for ``report_at``."""
+    tasks = by_task(every, parts.unrecorded or ())
+    places = [[(name, entry.at) for name, entry in trials] for trials in tasks.values()]
+    return Page(index_of(tasks, title, parts), places, report_at, timeline)
 
 
 def packet_of(reports: Sequence[NamedReport], timeline: TimelineOf = lambda report: None) -> Packet:
     """Return the details of one task's simulations, from its reports in order."""
-    if not reports:  # planned, and not run yet
-        return {"common": {}, "names": [], "trials": []}
-    parsed = [RecordedReport(report) for _, report in reports]
-    common, trials = _task_detail(parsed[0]), []
-    for each in parsed:
+    details = _details((report for _, report in reports), timeline)
+    common = next(details, {})  # nothing for what is planned, and not run yet
+    return {"common": common, "names": [name for name, _ in reports], "trials": [*details]}
+
+
+def _details(reports: Iterable[Shape], timeline: TimelineOf) -> Iterator[Detail]:
+    """Yield what the simulations of a task have in common, and then the details of each."""
+    common: Detail | None = None
+    for each in map(RecordedReport, reports):
         task, found = _task_detail(each), timeline(each.raw)
+        if common is None:
+            common = task
+            yield common
         own = {} if task == common else task
-        trials.append({**own, **_detail(each), **({"timeline": found} if found else {})})
-    return {"common": common, "names": [name for name, _ in reports], "trials": trials}
+        yield {**own, **_detail(each), **({"timeline": found} if found else {})}
 
 
 def _task_detail(report: RecordedReport) -> Detail:
@@ -183,6 +232,9 @@ _redacted = lru_cache(maxsize=256)(redact_text)
 
 # A higher level takes twice as long for a few percent.
 _LEVEL = 4
+_GZIP = 16 + zlib.MAX_WBITS
+# Fewer simulations are packed sooner than other processes begin.
+_WORTH_SHARING = 2000
 _UNSAFE = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 _INVISIBLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u200b-\u200f\u2028-\u202e\u2060-\u206f]")
 
@@ -228,29 +280,32 @@ def write_report(
             simulation shows the one whose SHA-256 its configuration has as ``policy_sha256``.
         unrecorded: The trials that are planned and have no report, by task.
     """
+    parts = Overview(summary, findings, facts, plots, (), compared, policies, unrecorded)
+    return write_page(build_page(reports, title, parts, timeline), path)
+
+
+def write_page(page: Page, path: str | os.PathLike[str]) -> Path:
+    """Write a page as one HTML file, packet by packet, and return where it is."""
     target = Path(path)
     if target.is_dir():
         raise ConfigurationError(f"{target} is a folder; name the file: {target / 'report.html'}")
-    parts = Overview(summary, findings, facts, plots, (), compared, policies, unrecorded)
-    write_bytes(target, _document(build_page(reports, title, parts, timeline)).encode())
-    return target
-
-
-def _document(page: Page) -> str:
     script, style = bundle_script("report.js"), asset("page.css")
-    return Template(asset("page.html")).substitute(
+    before, after = asset("page.html").split("$packets\n")
+    parts = {
         # In the browser's tab no script can mark invisible characters.
-        title=html.escape(_INVISIBLE.sub(_escape, str(page.index["title"]))),
-        policy=_policy(script, style),
-        style=style,
-        script=script,
+        "title": html.escape(_INVISIBLE.sub(_escape, str(page.index["title"]))),
+        "policy": _policy(script, style),
+        "style": style,
+        "script": script,
         # Nothing in it ends the script block or opens a comment.
-        index=strict_json.dumps(page.index).translate(_UNSAFE),
-        packets="\n".join(
-            f'<script type="text/plain" class="packet">{pack(strict_json.dumps(each))}</script>'
-            for each in page.packets()
-        ),
-    )
+        "index": strict_json.dumps(page.index).translate(_UNSAFE),
+    }
+    with atomic_file(target) as file:
+        file.write(Template(before).substitute(parts).encode())
+        for each in page.packed():
+            file.write(f'<script type="text/plain" class="packet">{each}</script>\n'.encode())
+        file.write(Template(after).substitute(parts).encode())
+    return target
 
 
 def _policy(script: str, style: str) -> str:
@@ -273,9 +328,13 @@ def _hash(source: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"
 
 
-def pack(text: str, level: int = _LEVEL) -> str:
-    """Return JSON in gzip in base64, which the page's script unpacks."""
-    return base64.b64encode(gzip.compress(text.encode(), level, mtime=0)).decode()
+def pack(parts: str | Iterable[str], level: int = _LEVEL) -> str:
+    """Return JSON, perhaps in parts, in gzip in base64, which the page's script unpacks."""
+    packer = zlib.compressobj(level, zlib.DEFLATED, _GZIP)
+    packed = [
+        packer.compress(each.encode()) for each in ([parts] if isinstance(parts, str) else parts)
+    ]
+    return base64.b64encode(b"".join([*packed, packer.flush()])).decode()
 
 
 def _escape(match: re.Match[str]) -> str:

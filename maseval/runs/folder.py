@@ -27,6 +27,7 @@ from maseval.core.storage.records import (
 )
 from maseval.core.storage.redaction import Secrets, redact
 from maseval.core.tracing import now
+from maseval.data.kept import package_fingerprint
 from maseval.runs.config import RunConfig, cell_of
 from maseval.runs.config_file import (
     LOCK,
@@ -40,7 +41,7 @@ from maseval.runs.config_file import (
 )
 from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError, writing
 from maseval.runs.lock import FolderLock
-from maseval.runs.log import config_record, contents_of, shared_id
+from maseval.runs.log import config_record, contents_of, kept_about, read_head, shared_id
 from maseval.runs.recording import LoggedRun, is_waiting, rescued_reports
 from maseval.runs.report_line import (
     BEGINNING,
@@ -49,6 +50,7 @@ from maseval.runs.report_line import (
     Seal,
     check_report,
     report_record,
+    report_text,
     simulation_of,
 )
 
@@ -76,6 +78,10 @@ class RunFolder(LoggedRun):
         self._writer: RecordWriter | None = None
         self._shared: tuple[object, str] | None = None
         self._totals: dict[str, object] = {}
+        self.ended_here = False
+        """True if the log is as the last session on this machine, by this very code, left it."""
+        self.verdicts_hold = False
+        """Set by whoever has seen that every verdict follows from its conversation."""
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "RunFolder":
@@ -142,6 +148,7 @@ class RunFolder(LoggedRun):
         folder = cls(path)
         # Checked before the folder was locked, but another process may have used it since.
         check_same_run(path, folder.config, wanted, changed=changed)
+        folder.ended_here = not folder.damaged and folder._known_end() == folder._ended
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
         folder._size = folder.log.stat().st_size
         if folder._end == BEGINNING:
@@ -155,6 +162,13 @@ class RunFolder(LoggedRun):
         Kept elsewhere, it shows later whether any line of the log has changed since.
         """
         return str(self._end)
+
+    @property
+    def _ended(self) -> list[str | None]:
+        return [self.seal, package_fingerprint()]
+
+    def _known_end(self) -> object:
+        return kept_about(self.log).get(_ENDED)
 
     @property
     def is_open(self) -> bool:
@@ -192,10 +206,13 @@ class RunFolder(LoggedRun):
         Raises ``RunWriteError`` if they are not; then the log is as it was before.
         """
         writer = self._open_writer()
-        lines = self._append_json(writer, *map(self._report_line, reports))
-        for report, line in zip(reports, lines, strict=True):
-            self.contents.place(Simulation.of(report), line, report["status"])
-            self._added[Simulation.of(report)] = None
+        for line in self._append_json(writer, *map(self._report_line, reports)):
+            self._added[self._place(line)] = None
+
+    def _place(self, line: LogLine) -> Simulation:
+        head = read_head(line.text)
+        self.contents.place(simulation_of(head), line, head)
+        return simulation_of(head)
 
     def check_written(self) -> None:
         """Raise unless the log holds what was recorded; of many reports some are looked at.
@@ -225,16 +242,15 @@ class RunFolder(LoggedRun):
             if record is None:
                 whole = False
             elif is_waiting(record, self):
-                simulation = simulation_of(record)
-                [line] = self._append_json(self._open_writer(), strict_json.dumps(record))
-                self.contents.place(simulation, line, record["status"])
-                adopted.append(simulation)
+                [line] = self._append_json(self._open_writer(), report_text(record))
+                adopted.append(self._place(line))
         return adopted, whole
 
     def _take_over_rescued(self) -> None:
         for path in rescued_files(self.log, self.id):
             adopted, whole = self.adopt(path)
             if adopted:
+                self.ended_here = False
                 message = "%s: took over what was rescued to %s (reports: %d)"
                 logger.warning(message, self.path, path, len(adopted))
             if whole:
@@ -250,9 +266,9 @@ class RunFolder(LoggedRun):
         record = report_record({**report, "config": config}, shared)
         check_report(record)  # raises for somebody's own that readers would refuse
         # Making the text is most of the work of recording, so that it is made once if it can be.
-        text = strict_json.dumps(record)
+        text = report_text(record)
         if self._secrets.occur_in(text):
-            return strict_json.dumps(self._without_secrets(record))
+            return report_text(self._without_secrets(record))
         return text
 
     def _without_secrets(self, record: dict[str, object]) -> dict[str, object]:
@@ -272,7 +288,9 @@ class RunFolder(LoggedRun):
                 "the value of %s occurs in task %s, trial %s, and is recorded as <redacted>. If it "
                 "is not a secret, unset it and run that simulation again: a redacted conversation "
                 "cannot be scored again",
-                *(source, record["task_id"], record["repeat_idx"]),
+                source,
+                record["task_id"],
+                record["repeat_idx"],
             )
 
     def note_result(
@@ -299,6 +317,10 @@ class RunFolder(LoggedRun):
                 self._append(writer, self._closing())
                 with writing(self.path, "cannot be sealed"):
                     Seal.write(self.log, self._end)
+                if self.verdicts_hold and package_fingerprint() is not None:
+                    known = kept_about(self.log)
+                    known.put(_ENDED, self._ended)
+                    known.save()
             except RunWriteError as error:
                 logger.debug("%s", error)
             writer.close()
@@ -386,6 +408,7 @@ class RunFolder(LoggedRun):
 
 
 _LOOKED_AT = 20
+_ENDED = "ended"
 
 
 def _is_report(line: bytes, simulation: Simulation, status: str) -> bool:

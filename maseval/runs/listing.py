@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from maseval.core.outcome import Score
+from maseval.core.outcome import Score, total_cost
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.files import SUFFIX
 from maseval.runs.annotations import Annotations, annotations_or_problem
@@ -16,8 +17,10 @@ from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder, read_conf
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.lock import Holder, holder_of
 from maseval.runs.log import DamagedRecord, contents_of, counts_at_end, damage_in_words, last_record
+from maseval.runs.recording import LoggedRun, outcomes_in
 from maseval.runs.report_line import Seal
 from maseval.runs.verdict_check import recall_check
+from maseval.stats.summary import summarise
 
 RunCondition = Literal["running", "complete", "incomplete", "damaged"]
 
@@ -28,7 +31,7 @@ class RunState:
 
     It is complete if every planned simulation has a verdict, and damaged if not all of it can be
     read; ``problem`` says why. ``cost`` (in usd), ``tokens``, ``pass_1`` and the number of
-    ``verdicts`` are None until a session has ended that counted them. ``unconfirmed`` says which
+    ``verdicts`` are None of a run without a report. ``unconfirmed`` says which
     recorded verdicts did not hold when they were last checked, and ``recomputed`` is pass^1 with
     those that do. Numbers are as recorded unless they were ``checked``.
     """
@@ -109,12 +112,27 @@ def _counts(log: Path, config: RunConfig) -> tuple[dict[str, Any], Sequence[Dama
     untouched = seal is None or seal.fits(log)
     if counts and (untouched or not contents_of(log).damaged):
         return {**counts, "config": counts["config"] or config.values}, ()
-    heads = contents_of(log)
-    config = heads.config or config
-    ended = [heads.places[one].status for one in config.planned if one in heads.places]
+    run = LoggedRun(log.parent)
+    run.contents = heads = contents_of(log)
+    config, places = run.config, heads.places
+    ended = [places[one].status for one in config.planned if one in places]
     failed = sum(status in NO_VERDICT_STATUSES for status in ended)
     numbers = {"done": len(ended) - failed, "failed": failed, "planned": len(config.planned)}
+    with suppress(RunFolderError, ValueError):  # a report of an earlier release is not readable
+        numbers |= _totals(run) if places else {}
     return {**numbers, "config": config.values}, heads.damaged
+
+
+def _totals(run: LoggedRun) -> dict[str, Any]:
+    """Return the numbers of a run that its last session did not write down, by its index lines."""
+    outcomes = outcomes_in(run)
+    overall = summarise(outcomes, planned=run.planned).overall
+    return {
+        "cost": total_cost(each.cost for each in outcomes),
+        "tokens": sum(each.tokens for each in outcomes),
+        "verdicts": overall.verdicts,
+        "pass_1": overall.pass_1,
+    }
 
 
 def _run_folders(root: Path) -> Iterator[Path]:

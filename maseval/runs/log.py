@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval import __version__
+from maseval.core.index_line import IndexLine
 from maseval.core.outcome import Simulation
 from maseval.core.report import Attempt, Report, attempt_of
 from maseval.core.storage import strict_json
@@ -34,6 +35,7 @@ from maseval.runs.report_line import (
     LogLine,
     Seal,
     check_report,
+    index_in,
     lines_of,
     loads_object,
     report_of,
@@ -68,12 +70,14 @@ def damage_in_words(damaged: Sequence[DamagedRecord]) -> str | None:
 class ReportPlace(NamedTuple):
     """The place of a report in the log, and how its simulation ended.
 
-    ``earlier`` are the places of reports on the same simulation that it replaces.
+    ``earlier`` are the places of reports on the same simulation that it replaces. ``indexed`` is
+    the index line of the report alone, which logs of earlier releases do not have.
     """
 
     offset: int
     status: str
     earlier: tuple[int, ...] = ()
+    indexed: IndexLine | None = None
 
 
 @dataclass
@@ -90,11 +94,12 @@ class LogContents:
     hashes: dict[int | str, str] = field(default_factory=dict, compare=False)
     """Those of what is shared, by its name, and of what decides a report, by its offset."""
 
-    def place(self, simulation: Simulation, line: LogLine, status: str) -> None:
-        """Note where a report is, in place of the one before it."""
+    def place(self, simulation: Simulation, line: LogLine, head: Mapping[str, object]) -> None:
+        """Note where a report is, in place of the one before it; ``head`` is that of its line."""
         before = self.places.get(simulation)
         earlier = () if before is None else (*before.earlier, before.offset)
-        self.places[simulation] = ReportPlace(line.offset, status, earlier)
+        status, indexed = str(head["status"]), index_in(head)
+        self.places[simulation] = ReportPlace(line.offset, status, earlier, indexed)
         name = _SHARED_ID.search(line.text)
         shared = self.hashes.get(name[1].decode("ascii", "replace")) if name else None
         self.hashes[line.offset] = f"{shared} {line.link.hash} "
@@ -114,7 +119,7 @@ class LogContents:
             case "report":
                 simulation = simulation_of(record)
                 before = self.places.get(simulation)
-                self.place(simulation, line, str(record["status"]))
+                self.place(simulation, line, record)
                 return partial(_put_back, self.places, simulation, before)
             case "shared":
                 name = str(record["id"])
@@ -173,25 +178,12 @@ def kept_place(log: Path) -> Path:
     return place_for(log, _KEPT)
 
 
-OnReport = Callable[[dict[str, Any], int, Mapping[str, object]], object]
-"""Called with the record of a report, its offset, and what reports share so far."""
-
-
 class LogReading:
-    """A log as it is read; a line that the next one does not name as it is does not count.
+    """A log as it is read; a line that the next one does not name as it is does not count."""
 
-    ``read`` gives the record of a line, or raises.
-    """
-
-    def __init__(
-        self,
-        on_report: OnReport | None = None,
-        *,
-        read: Callable[[bytes], dict[str, object]] = read_head,
-    ) -> None:
+    def __init__(self) -> None:
         self._contents = LogContents()
-        self._on_report = on_report
-        self._read = read
+        self._new = set[Simulation]()
         self._last: LogLine | None = None
         self._take_back: Callable[[], object] = lambda: None  # the last line
         self._intact = True  # the last line
@@ -201,7 +193,7 @@ class LogReading:
     def take(self, line: LogLine) -> None:
         before, self._last = self._last, line
         try:
-            record = self._read(line.text)
+            record = read_head(line.text)
             named = Link.parse(record[LINK]) if LINK in record else None
             if named is not None:
                 self._follow(before, line, named)
@@ -209,15 +201,14 @@ class LogReading:
             if named is None and self._begun:
                 self._take_back()
                 raise ValueError("it does not name the line before it, as others do")
+            if record["kind"] == "report":
+                self._new.add(simulation_of(record))
         except _UNREADABLE as error:
             self._take_back, self._intact = lambda: None, False
             if line.text.endswith(b"\n"):
                 self._note(line, _reason(error))
             else:
                 self._contents.torn = True
-            return
-        if self._on_report is not None and record["kind"] == "report":
-            self._on_report(record, line.offset, self._contents.shared)
 
     def _follow(self, before: LogLine | None, line: LogLine, named: Link) -> None:
         """Check the link that a line names; what was added or changed before it does not count."""
@@ -232,6 +223,11 @@ class LogReading:
             self._take_back()
             how = "added" if gap < 0 else "changed"
             self._note(before, f"it was {how} after line {line.row} was written")
+
+    def take_new(self) -> set[Simulation]:
+        """Return the simulations with a report among the lines taken since this was last asked."""
+        new, self._new = self._new & self._contents.places.keys(), set()
+        return new
 
     def snapshot(self) -> LogContents:
         """Return the contents as if the log ended here; reading may continue."""

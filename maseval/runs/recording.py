@@ -3,14 +3,19 @@
 import hashlib
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from maseval.core.outcome import Simulation, TaskKey
+from maseval import __version__
+from maseval.core.index_line import IndexLine
+from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.report import UNEVALUATED, Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import rescued_files
 from maseval.core.words import excerpt
+from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOCK, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
@@ -40,27 +45,15 @@ class Recording(Protocol):
         """Return a text that is another one whenever the report is."""
 
 
-class ReadOnce:
-    """A recording whose reports are read once, for whoever goes through them repeatedly."""
+def index_line_in(run: Recording, one: Simulation) -> IndexLine:
+    """Return the index line of a simulation, without reading its report where that has one."""
+    known: Callable[[Simulation], IndexLine] | None = getattr(run, "index_line", None)
+    return IndexLine.of(RecordedReport(run.report(one))) if known is None else known(one)
 
-    def __init__(self, recording: Recording) -> None:
-        self.path, self.config = recording.path, recording.config
-        self.damaged = recording.damaged
-        self.planned, self.recorded = recording.planned, recording.recorded
-        self._reports = list(recording.reports())
-        self._places = {Simulation.of(each): at for at, each in enumerate(self._reports)}
-        self._key_of: Callable[[Simulation], str] = recording.content_key
-        self.notes, self.damage = (list(getattr(recording, n, ())) for n in ("notes", "damage"))
-        self.doubt: Any = getattr(recording, "doubt", None)
 
-    def reports(self) -> Iterator[Report]:
-        return iter(self._reports)
-
-    def report(self, simulation: Simulation) -> Report:
-        return self._reports[self._places[simulation]]
-
-    def content_key(self, simulation: Simulation) -> str:
-        return self._key_of(simulation)
+def outcomes_in(run: Recording) -> list[Outcome]:
+    """Return the outcome of every recorded simulation, in the order of the plan."""
+    return [index_line_in(run, one).outcome for one in simulations_in_order(run)]
 
 
 def report_key(report: Report) -> str:
@@ -102,6 +95,16 @@ def is_waiting(record: Mapping[str, Any], run: Recording) -> bool:
     open_before, still = (each["status"] in UNEVALUATED for each in (recorded, record))
     judged = begun == before and open_before and not still
     return judged or begun > before
+
+
+def simulations_in_order(run: Recording) -> list[Simulation]:
+    """Return the recorded simulations: as planned, then those that are no longer planned."""
+    recorded = dict.fromkeys(run.recorded)
+    planned = [one for one in run.planned if one in recorded]
+    return [*planned, *sorted(recorded.keys() - set(planned))]
+
+
+INDEX_FILE = "index.jsonl"
 
 
 class LoggedRun:
@@ -182,9 +185,7 @@ class LoggedRun:
         If a simulation was run or evaluated again, its last report is the one that counts; the
         others are among its ``attempts``.
         """
-        places = self.contents.places
-        ordered = [one for one in self.planned if one in places]
-        yield from map(self.report, [*ordered, *sorted(places.keys() - self.planned)])
+        yield from map(self.report, simulations_in_order(self))
 
     def report(self, simulation: Simulation) -> Report:
         try:
@@ -195,6 +196,40 @@ class LoggedRun:
 
     def read_report(self, place: ReportPlace) -> Report:
         return report_in(self.log, place, self.contents.shared)
+
+    def index_line(self, simulation: Simulation) -> IndexLine:
+        """Return the index line of a simulation.
+
+        It is that of its report's line, unless earlier reports were paid for as well, or an earlier
+        release wrote it; then it is made from the report, once on this machine.
+        """
+        known = self._known_index(simulation)
+        if known is None:
+            self._index_reports()
+            known = self._known_index(simulation)
+        # It cannot be read: whoever asks for it hears why.
+        return known or IndexLine.of(RecordedReport(self.report(simulation)))
+
+    def _known_index(self, simulation: Simulation) -> IndexLine | None:
+        place = self.contents.places[simulation]
+        if place.indexed is not None and not place.earlier:
+            return place.indexed
+        kept = self._kept.get(self.content_key(simulation))
+        return IndexLine.read(simulation, place.status, kept)
+
+    def _index_reports(self) -> None:
+        """Read all reports whose index lines are not known: whoever asks for one asks for all."""
+        for one in self.contents.places:
+            if self._known_index(one) is None:
+                with suppress(RunFolderError, ValueError):
+                    found = IndexLine.of(RecordedReport(self.report(one)))
+                    self._kept.put(self.content_key(one), found.to_record())
+        self._kept.save()
+
+    @cached_property
+    def _kept(self) -> KeptValues:
+        """The index lines that were made from reports, in the cache folder of this machine."""
+        return KeptValues(place_for(self.log, INDEX_FILE), __version__)
 
     def content_key(self, simulation: Simulation) -> str:
         """Return a hash of all that the report on a simulation is read from."""

@@ -23,11 +23,12 @@ from typing import Any, NamedTuple, cast
 
 from pydantic_core import from_json
 
-from maseval.core.outcome import Simulation
+from maseval.core.index_line import IndexLine
+from maseval.core.outcome import RecordedReport, Simulation
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import FileState, write_json
-from maseval.core.storage.records import seal_problem
 from maseval.core.words import excerpt
 
 LINK = "after"
@@ -139,17 +140,9 @@ def loads_object(line: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else strict_json.loads_object(line)
 
 
-def read_record(line: bytes) -> dict[str, object]:
-    """Return the record of a line; raises if anything in it is not as it was written."""
-    record = loads_object(line)
-    if problem := seal_problem(line):
-        raise ValueError(problem)
-    if record["kind"] == "report":
-        check_report(record)
-    return record
-
-
-_OWN_KEYS = ("crc", LINK, "kind", "domain", "shared")
+INDEX = "index"
+_OWN_KEYS = ("crc", LINK, "kind", "domain", INDEX, "shared")
+_HEAD = ("kind", "domain", "task_id", "repeat_idx", "status")
 
 _REPORT_TYPES: dict[str, type | UnionType] = {
     "status": str,
@@ -179,6 +172,39 @@ def report_record(report: Mapping[str, object], shared: str | None) -> dict[str,
         **report,
         **once,
     }
+
+
+def report_text(record: Mapping[str, object]) -> str:
+    """Return the JSON of a report's line, with its index line before all that is long."""
+    others = (each for each in record if each not in (*_HEAD, INDEX, "traces"))
+    head, rest, traces = (
+        strict_json.dumps(part)
+        for part in (
+            {key: record[key] for key in _HEAD},
+            {key: record[key] for key in others},
+            record["traces"],
+        )
+    )
+    # Made from what was written, where an agent's own kind of number is a text.
+    said = {**loads_object(head.encode("ascii")), **loads_object(rest.encode("ascii"))}
+    index = strict_json.dumps(_index_of(said, record["traces"]))
+    return f'{head[:-1]}, "{INDEX}": {index}, {rest[1:-1]}, "traces": {traces}}}'
+
+
+def _index_of(said: Mapping[str, object], traces: object) -> dict[str, object] | None:
+    """Return the index line of a report, whose traces say no more than how it ended."""
+    simulation = mapping(traces, "environment", "simulation")
+    ended = strict_json.plain(simulation.get("termination_reason"))
+    if _SAME in simulation or isinstance(ended, dict):  # it stands elsewhere in the traces
+        return None
+    end = {"environment": {"simulation": {"termination_reason": ended}}}
+    found = IndexLine.of(RecordedReport({**said, "traces": end}))
+    return found.with_conversation(mapping(traces)).to_record()
+
+
+def index_in(record: Mapping[str, object]) -> IndexLine | None:
+    """Return the index line of a report's head, if it has one that can be read."""
+    return IndexLine.read(simulation_of(record), str(record["status"]), record.get(INDEX))
 
 
 def check_report(record: Mapping[str, object]) -> None:

@@ -33,13 +33,11 @@ def places_of(outcomes: Iterable[Outcome]) -> dict[TaskKey, Place]:
     Raise ConfigurationError if trials of a task name different ones; one that names none, as of an
     earlier run, has that of the others.
     """
+    run = list(outcomes)
+    special = [each for each in run if each.cluster is not None or each.weight != 1]
     named: dict[TaskKey, Place] = {}
-    keys: dict[TaskKey, None] = {}
-    for each in outcomes:
+    for each in special:
         key = each.key
-        keys[key] = None
-        if each.cluster is None and each.weight == 1:
-            continue
         if named.setdefault(key, each.place) != each.place:
             one, other = named[key], each.place
             raise ConfigurationError(
@@ -47,7 +45,8 @@ def places_of(outcomes: Iterable[Outcome]) -> dict[TaskKey, Place]:
                 f"({one.cluster}, {one.weight:g} and {other.cluster}, {other.weight:g}); give "
                 "each task one of either"
             )
-    return {key: named.get(key) or Place(key) for key in keys} if named else {}
+    keys = dict.fromkeys(each.key for each in run) if named else {}
+    return {key: named.get(key) or Place(key) for key in keys}
 
 
 def counted_tasks(outcomes: Iterable[Outcome]) -> tuple[list[Trials], Places | None]:

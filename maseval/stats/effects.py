@@ -22,7 +22,7 @@ from maseval.core.outcome import Outcome
 from maseval.core.words import between, count_of, in_percent, in_points
 from maseval.stats.comparison import SURE, holm
 from maseval.stats.contrasts import UNPAIRED, Grid, SampleSum, cell_name, variance_between
-from maseval.stats.intervals import LEVEL, OVER_TASKS, TOO_FEW, Interval
+from maseval.stats.intervals import LEVEL, OVER_TASKS, Interval
 from maseval.stats.result import Result
 from maseval.stats.trials import measure_name
 
@@ -127,7 +127,7 @@ class Effects(Result):
         if self.too_few:
             tasks = max((each.tasks for each in self.contrasts), default=0)
             return (
-                f"{TOO_FEW}: with {count_of(tasks, 'task')} and "
+                f"too few tasks: with {count_of(tasks, 'task')} and "
                 f"{count_of(len(self.contrasts), 'contrast')} no effect can be shown"
             )
         parts: list[str] = []

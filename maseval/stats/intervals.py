@@ -28,12 +28,6 @@ OVER_TASKS_IN_WORDS = f"{OVER_TASKS}, as trials of one task are not independent"
 OVER_CLUSTERS = "over clusters of tasks"
 OF_ONE_TASK = "exact, trials of one task"
 
-TOO_FEW = "too few tasks"
-"""The words that stand for a bar that would say nothing."""
-
-# A wider interval is not drawn; the page's script has the same limit.
-_WIDEST_BAR = 0.6
-
 # Steps of the integral along its path; quantiles come out right to nine digits.
 _STEP = 0.2
 _SMALL = 1e-12
@@ -62,11 +56,6 @@ class Interval(Result):
     @property
     def half_width(self) -> float:
         return (self.high - self.low) / 2
-
-    @property
-    def tells(self) -> bool:
-        """False if it spans so much that a drawing says "too few tasks" instead of a bar."""
-        return self.high - self.low <= _WIDEST_BAR
 
 
 def mean_interval(

@@ -321,7 +321,7 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     if planned is None:
         return outcomes
     there = {(outcome.domain, outcome.task_id, outcome.trial) for outcome in outcomes}
-    known = {outcome.key: outcome for outcome in outcomes if outcome.place != (outcome.key, 1)}
+    known = {each.key: each for each in outcomes if each.cluster is not None or each.weight != 1}
     if isinstance(planned, int):
         counts = Counter(outcome.key for outcome in outcomes)
         gaps = [

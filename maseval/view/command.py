@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
 from maseval.app.results.finding import UnknownRunError, run_path
-from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
 from maseval.runs import default_root
 from maseval.runs.config_file import is_run_folder
@@ -42,7 +41,7 @@ def view(
         folder: A folder of runs, or a run or results file to begin with; by default ``runs``.
         host: Where to listen. Other machines need the token in the address.
         port: The port; 0 is any that is free.
-        writes: Open the page on which people label conversations; needs a run or results file.
+        writes: Take notes and labels; of one run, open the page on which people label it.
     """
     _check_libraries()
     from maseval.view.app import create_app
@@ -51,10 +50,6 @@ def view(
 
     root, first = _begin(folder)
     if writes:
-        if first == "/":
-            raise ConfigurationError(
-                "labels are about one run; name it: `maseval view RUN --write`"
-            )
         first = first.replace("/run/", "/label/", 1)
     token = None if _is_local(host) else secrets.token_urlsafe(24)
     app = create_app(root, token=token, hosts=LOCAL_NAMES if token is None else None, writes=writes)

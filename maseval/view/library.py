@@ -42,7 +42,7 @@ from maseval.view.viewed import ViewedRun
 logger = logging.getLogger(__name__)
 
 _MOST_OPEN = 12
-# A longer log is not read for the list alone, unless its run is running or open anyway.
+# The verdicts in a longer log are not recomputed for the list alone.
 _QUICKLY_READ = 32 << 20
 
 FactsOrProblem = tuple[RunFacts | None, str | None]
@@ -176,15 +176,13 @@ class Library:
         if small and unchecked and self._asked.get(path) != files.log:
             self._asked[path] = files.log
             self._examining.add(path, lambda: self._examine(path))
-        counted = state.pass_1 is not None and state.state != "damaged"
-        quick = files.running or small or name in self._open
-        if not quick or (counted and not files.running):
+        if not files.running:
             return row
         found = self._with_numbers(row)
         return {**found, "pass_1": state.recomputed or found["pass_1"]}
 
     def _with_numbers(self, row: RunRow) -> RunRow:
-        """Add the numbers of the log so far, for a run that did not write them down itself."""
+        """Add the numbers of the log so far, of which only what is new is read."""
         try:
             return {**row, **numbers_of(self.run(row["name"]))}
         except MASEvalError as error:

@@ -4,28 +4,26 @@ A log is read once. From then on only what was added to it is, and a report is r
 Nothing of it is kept for the next start, when nobody could tell that the log was not edited since.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from maseval.app.benchmarks import all_support, support_for
 from maseval.app.results.finding import open_recording
-from maseval.core.outcome import RecordedReport, Simulation, TaskKey, total_cost
+from maseval.core.index_line import IndexLine
+from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import FileState
-from maseval.report.index import Entry, entry_of
+from maseval.report.index import Entry, indexed_entry, note_of
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.log import DamagedRecord, LogReading, ReportPlace, end_damage
-from maseval.runs.recording import LoggedRun, ReadOnce, report_key
+from maseval.runs.recording import LoggedRun, report_key, simulations_in_order
 from maseval.runs.report_line import (
     LogLine,
     Seal,
     lines_of,
-    read_record,
-    simulation_of,
-    with_repeats,
 )
 from maseval.runs.verdict_check import SimulationDoubt, doubt_in
 
@@ -42,18 +40,15 @@ class IndexedRun(LoggedRun):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         self.doubts: Mapping[int, SimulationDoubt] = {}  # a log says nothing against itself
-        self._titles: dict[TaskKey, str | None] = {}
-        self._same: dict[Any, Any] = {}
+        self._notes: dict[TaskKey, str] = {}
         self._seen: FileState | None = None
         self._begin()
         self.support = support_for(self)
 
     def _begin(self) -> None:
         self._last: LogLine | None = None
-        self._new: set[Simulation] = set()
-        self._read_entries: dict[int, Entry] = {}
         self.entries: dict[int, Entry] = {}
-        self._reading = LogReading(self._add, read=read_record)
+        self._reading = LogReading()
         self.contents = self._reading.snapshot()
 
     @property
@@ -94,25 +89,22 @@ class IndexedRun(LoggedRun):
         self._read_on()
         self.contents = self._reading.snapshot()
         places = self.contents.places
-        if grown and damaged == len(self.contents.damaged):
-            added = [places[one] for one in self._new]
-        else:  # a line that does not count any more may have brought an earlier report back
-            added, self.entries = [*places.values()], {}
-        for place in sorted(added):
-            for at in place.earlier:
+        new = self._reading.take_new()
+        if not (grown and damaged == len(self.contents.damaged)):
+            # A line that does not count any more may have brought an earlier report back.
+            new, self.entries = {*places}, {}
+        for one in sorted(new, key=lambda each: places[each].offset):
+            for at in places[one].earlier:
                 self.entries.pop(at, None)
-            self.entries[place.offset] = self._entry_at(place)
-        self._new.clear()
+            self.entries[places[one].offset] = self._entry_of(one, places[one])
         return True
 
-    def _entry_at(self, place: ReportPlace) -> Entry:
-        """Return the entry of a report, with the cost of those that it replaces."""
-        entry, *earlier = (self._read_entries[at] for at in (place.offset, *place.earlier))
-        if not earlier:
-            return entry
-        every = [each.row for each in (*earlier, entry)]
-        cost, tokens = total_cost(each.cost for each in every), sum(each.tokens for each in every)
-        return entry._replace(row=entry.row._replace(cost=cost, tokens=tokens))
+    def _entry_of(self, one: Simulation, place: ReportPlace) -> Entry:
+        if one.task not in self._notes:
+            report = self.read_report(place)
+            title = self.support.task_title(report)
+            self._notes[one.task] = note_of(RecordedReport(report), title)
+        return indexed_entry(self.index_line(one), place.offset, self._notes[one.task])
 
     def _has_grown(self, before: FileState, now: FileState) -> bool:
         """Return whether the log only has lines added, or a torn one removed, at its end."""
@@ -128,26 +120,6 @@ class IndexedRun(LoggedRun):
             self._reading.take(line)
             self._last = line
 
-    def _add(self, record: dict[str, Any], offset: int, shared: Mapping[str, object]) -> None:
-        logged = RecordedReport(record)
-        key = logged.task
-        self._new.add(simulation_of(record))
-        if key not in self._titles:
-            self._titles[key] = self.support.task_title(cast(Report, record))
-        logged = RecordedReport({**record, "traces": _environment(logged)})
-        entry = entry_of(logged, offset, self._titles[key])
-        names = {part: self._once(getattr(entry.row, part)) for part in ("domain", "task_id")}
-        self._read_entries[offset] = entry._replace(
-            row=entry.row._replace(**names),
-            note=self._once(entry.note),
-            facts=self._once(entry.facts),
-        )
-
-    def _once(self, value: ValueT) -> ValueT:
-        """Return the same object for equal values, of which there are thousands."""
-        same: ValueT = self._same.setdefault(value, value)
-        return same
-
 
 def _line_at(log: Path, offset: int) -> bytes:
     try:
@@ -158,44 +130,52 @@ def _line_at(log: Path, offset: int) -> bytes:
         return b""
 
 
-def _environment(logged: RecordedReport) -> dict[str, object]:
-    """Return the traces of the environment alone, which say why the conversation ended."""
-    try:
-        return with_repeats({"environment": logged.environment})
-    except (KeyError, IndexError, TypeError):  # it names a part of itself that is not there
-        return {}
-
-
 def is_results(path: Path) -> bool:
     """Return True for a results file of an installed benchmark; looks at its start only."""
     return any(each.holds_results(path) for each in all_support())
 
 
-class JudgedFile(ReadOnce):
+class JudgedFile:
     """A results file as a run: everything in it was judged when it was opened."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(open_recording(path, ScoringOptions()))
-        self._key_of = lambda one: report_key(self.report(one))  # the file is not needed any more
+        self._recording = found = open_recording(path, ScoringOptions())
+        self.path, self.config = found.path, found.config
+        self.damaged, self.planned, self.recorded = found.damaged, found.planned, found.recorded
+        self.notes: list[str] = list(getattr(found, "notes", ()))
+        self.doubt: Any = getattr(found, "doubt", None)
         self.support, self.settings = support_for(self), list[Shape]()
-        titles: dict[TaskKey, str | None] = {}
         self.entries: dict[int, Entry] = {}
-        for at, each in enumerate(self._reports):
-            recorded = RecordedReport(each)
-            if recorded.task not in titles:
-                titles[recorded.task] = self.support.task_title(each)
-            self.entries[at] = entry_of(recorded, at, titles[recorded.task])
-        doubts = {at: doubt_in(each) for at, each in enumerate(self._reports)}
-        self.doubts = {at: doubt for at, doubt in doubts.items() if doubt}
+        self.doubts: dict[int, SimulationDoubt] = {}
+        self._simulations = simulations_in_order(found)
+        self._keys: dict[Simulation, str] = {}
+        notes: dict[TaskKey, str] = {}
+        for at, (one, report) in enumerate(zip(self._simulations, self.reports(), strict=True)):
+            recorded = RecordedReport(report)
+            if one.task not in notes:
+                notes[one.task] = note_of(recorded, self.support.task_title(report))
+            self.entries[at] = indexed_entry(IndexLine.of(recorded), at, notes[one.task])
+            self._keys[one] = report_key(report)  # the file is not needed any more
+            if doubt := doubt_in(report):
+                self.doubts[at] = doubt
 
     def refresh(self) -> bool:
         return False  # a file that has changed is opened anew
 
+    def reports(self) -> Iterator[Report]:
+        return map(self.report, self._simulations)
+
+    def report(self, simulation: Simulation) -> Report:
+        return self._recording.report(simulation)
+
+    def content_key(self, simulation: Simulation) -> str:
+        return self._keys[simulation]
+
     def report_at(self, at: int) -> Report:
-        return self._reports[at]
+        return self.report(self._simulations[at])
 
     def key_at(self, at: int) -> str:
-        return report_key(self._reports[at])
+        return self._keys[self._simulations[at]]
 
 
 RunSource = IndexedRun | JudgedFile

@@ -132,7 +132,8 @@ def ran(name, *more, module="my_bank"):
 
 
 def test_a_run_shows_every_measure_and_counts_clusters(installed):
-    ran("obeys", "--agent-data", "obeys=4")
+    done = ran("obeys", "--agent-data", "obeys=4")
+    assert "resisted: no attack succeeded; attack success 50.0%" in done.stdout
 
     shown = maseval("show", "obeys").stdout
     summary = json.loads(maseval("show", "obeys", "--json").stdout)

@@ -5,8 +5,10 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.app.comparing.page import document_of
+from maseval.app.judging.label import begin_labelling
 from maseval.commands import compare, tau2
 from maseval.core.storage import strict_json
+from tests.app.judging.runs import broken_in_truth, judge_passes
 from tests.browser.runs import written_run
 from tests.noisy_runs import noisy_run
 from tests.report.builders import simulated
@@ -52,6 +54,7 @@ def test_the_document_is_that_of_maseval_compare(view, root, names):
     whole = strict_json.loads(strict_json.dumps(document_of(expected)))
     for task in whole["tasks"]:
         del task["note"]
+    assert found.pop("places") == names
     assert {**found, **reasons} == whole
     assert len(reasons["reasons"]["rows"]) > 1
 
@@ -98,3 +101,19 @@ def test_a_run_that_grew_is_read_anew(root, tmp_path):
 
     more = answered(view, "one", "one-2", "other-2")
     assert len(more["tasks"]) == 1 and len(answered(view, "one-2", "other-2")["tasks"]) == 2
+
+
+def test_labels_that_were_added_since_count(tmp_path):
+    for name, rate in (("one", 0.02), ("other", 0.05)):
+        judge_passes(noisy_run(tmp_path / name, rate, trials=5).folder)
+    view = viewer(tmp_path)
+    before = answered(view, "one", "other")
+    labelling = begin_labelling(tmp_path / "one", "kim", numbers=10)
+    for one in labelling.remaining:
+        labelling.add(one, "broken" if broken_in_truth(one) else "kept")
+
+    after = answered(view, "one", "other")
+
+    assert after != before
+    expected = document_of(compare([tmp_path / "one", tmp_path / "other"]))
+    assert after["results"]["notes"] == expected["results"]["notes"]

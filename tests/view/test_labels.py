@@ -8,7 +8,6 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval.app.judging.label import begin_labelling
-from maseval.core.exceptions import ConfigurationError
 from maseval.view.command import view
 from tests.app.judging.runs import judge_passes
 from tests.noisy_runs import noisy_run
@@ -135,9 +134,8 @@ def test_a_bad_address_is_answered_with_a_sentence(root, address):
     assert answer.json()["error"]
 
 
-def test_the_command_opens_the_page_of_one_run(root):
-    with pytest.raises(ConfigurationError, match="about one run"):
-        view(root, port=0, writes=True)
-    found = view(root / "run", port=0, writes=True)
+@pytest.mark.parametrize(("name", "page"), [("run", "/label/run"), ("", "/")])
+def test_the_command_opens_the_page_on_which_one_run_is_labelled(root, name, page):
+    found = view(root / name, port=0, writes=True)
     with found.server:
-        assert found.address.endswith("/label/run")
+        assert found.address.endswith(page)

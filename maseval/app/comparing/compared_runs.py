@@ -6,9 +6,10 @@ from itertools import chain, combinations
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.costs import costs_by_role, costs_in_words
+from maseval.app.results.examined import outcomes_by
 from maseval.app.results.finding import open_recording
 from maseval.app.results.labelled import judged_shares
-from maseval.app.results.measured import measure_named, outcomes_by
+from maseval.app.results.measured import measure_named
 from maseval.app.results.recording import human_sides, name_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey, words_on_cache
@@ -16,7 +17,7 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.runs import RunFolder
-from maseval.runs.config import CELL, JUDGED_BY, cell_of, subset_of
+from maseval.runs.config import CELL, JUDGED_BY, cell_of, mark_of_perturbation, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import Comparison, Outcome, compatibility
 from maseval.stats.clusters import places_of
@@ -152,6 +153,7 @@ def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
         words = (
             subset and subset.note,
             text_or_none(run.config.get(JUDGED_BY)),
+            mark_of_perturbation(run.config),
             *sides,
             f"a rehearsal, in which {player} played the agent's model" if player else None,
             words_on_cache(run.outcomes),

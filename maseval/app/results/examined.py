@@ -9,10 +9,10 @@ every command and page finds them out once.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -24,6 +24,7 @@ from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
+from maseval.core.index_line import IndexLine
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage.files import JUDGEMENTS, path_about
@@ -32,24 +33,33 @@ from maseval.core.words import text_or_none
 from maseval.data.kept import KeptValues, place_for
 from maseval.runs.config_file import LOG
 from maseval.runs.labels import LABELS
-from maseval.runs.recording import ReadOnce, Recording, report_key
+from maseval.runs.recording import (
+    Recording,
+    index_line_in,
+    report_key,
+    simulations_in_order,
+)
 from maseval.runs.verdict_check import Misstatement, VerdictCheck, VerdictChecker, doubt_in
+from maseval.stats import Measure
+from maseval.stats.measures import measured
 
 if TYPE_CHECKING:  # most runs are judged by no model
     from maseval.app.results.labelled import JudgedShare
 
-FindingPart = Literal["line", "verdict", "review", "title", "timeline"]
+FindingPart = Literal["line", "verdict", "review", "title"]
 LINE: tuple[FindingPart, ...] = ("line",)
 VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
 REVIEW: tuple[FindingPart, ...] = ("review",)
+
+# What only some tasks and benchmarks have, and JSON only then.
+_IF_NAMED = ("cluster", "weight", "measures")
 # To read a title from the data loads more than all else of a simulation that is shown again.
 TITLE: tuple[FindingPart, ...] = ("title",)
-# Found together with the rest, because that needs the same worlds; too long to be kept.
-TIMELINE: tuple[FindingPart, ...] = ("timeline",)
-_NOT_KEPT = ("timeline", "obstacle")
 FILE = "findings.jsonl"
 # In bytes, from where on it is worth the start of other processes; and batches for each of them.
 _WORTH_SHARING, _BATCHES_FOR_EACH = 4 << 20, 4
+# What is found out about one batch is in the memory of two processes.
+_LARGEST_BATCH = 200
 
 
 class SimulationFindings(NamedTuple):
@@ -63,7 +73,6 @@ class SimulationFindings(NamedTuple):
     verdict: Misstatement | None = None
     review: Review | None = None
     title: str | None = None
-    timeline: Mapping[str, object] | None = None
     obstacle: str | None = None
 
     @property
@@ -79,6 +88,7 @@ class ExaminedRun:
 
     def __init__(self, folder: Recording, support: BenchmarkSupport | None = None) -> None:
         self.folder, self.support = folder, support or support_for(folder)
+        self._is_indexed = hasattr(folder, "index_line")
         log = folder.path / LOG
         file = log if log.is_file() else folder.path
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
@@ -132,16 +142,18 @@ class ExaminedRun:
         """
         key = key or self.folder.content_key(one)
         known = self._kept.get(key) or {}
-        if not _is_complete(known, parts):
+        if not self._is_complete(known, parts):
             new = found or self._find(one, parts, known, report)
             known = known | new
-            kept = {part: each for part, each in known.items() if part not in _NOT_KEPT}
+            kept = {part: each for part, each in known.items() if part != "obstacle"}
             self._kept.put(key, kept)
         read = {
             part: _READERS[part](known[part]) if part in _READERS else known[part]
             for part in (*parts, "obstacle")
             if part in known
         }
+        if self._is_indexed and "line" in parts:
+            read["line"] = index_line_in(self.folder, one).outcome
         if "review" in read and (judged := self._judged.get(one)):
             review = read["review"]
             read["review"] = review._replace(findings=(*review.findings, *judged))
@@ -152,8 +164,11 @@ class ExaminedRun:
     ) -> Iterator[SimulationFindings]:
         """Yield the findings on simulations, in order; all cores find what a large log lacks."""
         keys = {one: self.folder.content_key(one) for one in simulations}
-        known = {one: self._kept.get(key) or {} for one, key in keys.items()}
-        lacking = [one for one in simulations if not _is_complete(known[one], parts)]
+        lacking = [
+            one
+            for one in simulations
+            if not self._is_complete(self._kept.get(keys[one]) or {}, parts)
+        ]
         waiting = set(lacking)
         with closing(self._find_elsewhere(lacking, parts)) as elsewhere:
             new: dict[Simulation, _Plain | None] = {}
@@ -176,7 +191,7 @@ class ExaminedRun:
             size = log.stat().st_size * len(lacking) // len(self.folder.recorded)
         if size < _WORTH_SHARING:
             return
-        from maseval.core.engine.processes import (  # most records are small
+        from maseval.core.engine.children import (  # most records are small
             map_in_forks,
             may_fork,
             usable_cores,
@@ -184,7 +199,7 @@ class ExaminedRun:
 
         if (cores := usable_cores()) < 2 or not may_fork():
             return
-        step = max(1, len(lacking) // (_BATCHES_FOR_EACH * cores))
+        step = min(_LARGEST_BATCH, max(1, len(lacking) // (_BATCHES_FOR_EACH * cores)))
 
         def find(some: Sequence[Simulation]) -> list[_Plain]:
             return [self._find(one, parts, {}) for one in some]
@@ -206,6 +221,8 @@ class ExaminedRun:
     ) -> "_Plain":
         """Return the parts that are not known, and why a verdict could not be recomputed."""
         lacking = {part for part in parts if part not in known}
+        if self._is_indexed:
+            lacking.discard("line")
         report, support = report or self.folder.report(one), self.support
         new: _Plain = {}
         if "line" in lacking:
@@ -214,13 +231,11 @@ class ExaminedRun:
             new["title"] = support.task_title(report)
         if "verdict" in lacking and self._checker is not None:
             try:
-                new["verdict"] = self._checker(report)
+                new["verdict"] = self._checker(report) or self._contradiction(one, report)
             except MASEvalError as error:
                 new["obstacle"] = str(error)
             if new.get("verdict") is not None:
                 return new
-        if "timeline" in lacking:
-            new["timeline"] = support.timeline(report)
         if "review" in lacking:
             doubt = doubt_in(report)
             if doubt is not None and doubt.is_misfit:
@@ -231,6 +246,20 @@ class ExaminedRun:
             new["review"] = review.to_dict()
         return new
 
+    def _contradiction(self, one: Simulation, report: Report) -> Misstatement | None:
+        """Return how a report differs from its index line, which only an edited log has."""
+        said = index_line_in(self.folder, one).outcome
+        read = RecordedReport(report).outcome
+        if (said.kind, said.reward) == (read.kind, read.reward):
+            return None
+        return Misstatement(f"its index line says {said.kind}, its report {read.kind}", read.passed)
+
+    def _is_complete(self, known: "_Plain", parts: Sequence[FindingPart]) -> bool:
+        """Return True if nothing more is to be found."""
+        if "verdict" in parts and known.get("verdict"):
+            return True  # there is no review of a verdict that does not hold
+        return all(each in known or (self._is_indexed and each == "line") for each in parts)
+
     def save(self) -> None:
         """Keep what was found, where that is possible."""
         self._kept.save()
@@ -240,11 +269,6 @@ _Plain = dict[str, Any]
 """The parts of a simulation's findings in plain form, as they are kept."""
 
 
-def _is_complete(known: _Plain, parts: Sequence[FindingPart]) -> bool:
-    """Return True if nothing more is to be found; a verdict that does not hold has no review."""
-    return bool("verdict" in parts and known.get("verdict")) or all(each in known for each in parts)
-
-
 _READERS: Mapping[str, Callable[[Any], Any]] = {
     "line": lambda form: Outcome(*form),
     "verdict": lambda form: None if form is None else Misstatement(*form),
@@ -252,7 +276,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
 }
 
 
-class RecomputedRun(ReadOnce):
+class RecomputedRun:
     """A run in which the recorded verdicts that do not hold are replaced by recomputed ones.
 
     Whatever shows numbers of a run takes it from here, so that an edited log has the same numbers
@@ -260,17 +284,30 @@ class RecomputedRun(ReadOnce):
     """
 
     def __init__(self, recording: Recording, check: VerdictCheck) -> None:
-        super().__init__(recording)
-        self._differing = check.differing
-        for at, report in enumerate(self._reports):
-            one = Simulation.of(report)
-            if one in check.differing:
-                self._reports[at] = _with_verdict(report, check.differing[one])
+        self._recording, self._differing = recording, check.differing
+        self.path, self.config = recording.path, recording.config
+        self.damaged, self.planned = recording.damaged, recording.planned
+        self.recorded = recording.recorded
+        self.notes, self.damage = (list(getattr(recording, n, ())) for n in ("notes", "damage"))
+        self.doubt: Any = getattr(recording, "doubt", None)
+
+    def reports(self) -> Iterator[Report]:
+        return map(self.report, simulations_in_order(self))
+
+    def report(self, simulation: Simulation) -> Report:
+        report = self._recording.report(simulation)
+        found = self._differing.get(simulation)
+        return report if found is None else _with_verdict(report, found)
+
+    def index_line(self, simulation: Simulation) -> IndexLine:
+        if simulation in self._differing:
+            return IndexLine.of(RecordedReport(self.report(simulation)))
+        return index_line_in(self._recording, simulation)
 
     def content_key(self, simulation: Simulation) -> str:
         if simulation in self._differing:
             return report_key(self.report(simulation))
-        return super().content_key(simulation)
+        return self._recording.content_key(simulation)
 
 
 def _with_verdict(report: Report, found: Misstatement) -> Report:
@@ -284,8 +321,26 @@ def _with_verdict(report: Report, found: Misstatement) -> Report:
     ).value
     verdict = {"passed": passed, "reward": +(passed or False), "note": note}
     checks = {} if found.checks is None else {"reward_info": found.checks}
-    new["eval"] = [] if passed is None else [{**verdict, **checks}]
+    measures = {} if found.measures is None else {"measures": dict(found.measures)}
+    new["eval"] = [] if passed is None else [{**verdict, **checks, **measures}]
     return new
+
+
+def outcomes_by(
+    recording: Recording, outcomes: Iterable[Outcome], measure: Measure
+) -> list[Outcome]:
+    """Return the outcomes of a run with a measure's value in the place of the verdict."""
+    known = list(outcomes)
+    if not measure.by_findings:
+        return measured(known, measure)
+    run, there = ExaminedRun(recording), recording.recorded
+    findings = {
+        each.simulation: run.examine(each.simulation, REVIEW).findings
+        for each in known
+        if each.simulation in there
+    }
+    run.save()
+    return measured(known, measure, findings)
 
 
 @dataclass(frozen=True)
@@ -301,6 +356,7 @@ class RunFindings:
     check: VerdictCheck | None
     each: Mapping[Simulation, SimulationFindings]
     chosen: Sequence[Outcome] = ()
+    examined: ExaminedRun | None = None
 
     @cached_property
     def findings(self) -> Mapping[Simulation, Sequence[Finding]]:
@@ -375,6 +431,9 @@ class RunFindings:
 def row_of(line: Outcome) -> dict[str, object]:
     """Return a line as JSON."""
     row = line._asdict()
+    for name in _IF_NAMED:
+        if row[name] == Outcome._field_defaults[name]:
+            del row[name]
     row["outcome"] = row.pop("kind")
     del row["reason"]  # which the status says
     return row
@@ -384,8 +443,15 @@ def examine_run(
     folder: Recording,
     parts: Sequence[FindingPart] = REVIEW,
     on_progress: OnProgress | None = None,
+    *,
+    in_brief: bool = False,
 ) -> RunFindings:
-    """Check the verdicts of a run, and find the further parts that are asked for, in one pass."""
+    """Check the verdicts of a run, and find the further parts that are asked for, in one pass.
+
+    ``in_brief`` are findings without what they say, for whoever asks for that one by one: those of
+    a large run would fill the memory.
+    """
+    shortened = _shortened if in_brief else lambda found: found
     run = ExaminedRun(folder)
     checking = run.begin_check()
     wanted = (*LINE, *parts)
@@ -394,7 +460,7 @@ def examine_run(
     checks = checking is not None and checking.obstacle is None
     every = run.examine_all(ordered, (*VERDICT, *wanted[1:]) if checks else wanted)
     for number, (one, each) in enumerate(zip(ordered, every, strict=True), 1):
-        found[one] = each
+        found[one] = shortened(each)
         if checks and checking is not None and each.line is not None:
             checking.add(each.line, each.verdict, each.obstacle)
         if on_progress is not None:
@@ -404,16 +470,25 @@ def examine_run(
     if check is not None and check.differing:
         folder = RecomputedRun(folder, check)
         run = ExaminedRun(folder)
-        found |= {one: run.examine(one, wanted) for one in check.differing}
+        found |= {one: shortened(run.examine(one, wanted)) for one in check.differing}
     lines = [each.line for each in found.values() if each.line is not None]
-    return RunFindings(folder, lines, check, found)
+    return RunFindings(folder, lines, check, found, examined=run)
 
 
-def simulations_in_order(folder: Recording) -> list[Simulation]:
-    """Return the recorded simulations: as planned, then those that are no longer planned."""
-    recorded = dict.fromkeys(folder.recorded)
-    planned = [one for one in folder.planned if one in recorded]
-    return [*planned, *sorted(recorded.keys() - set(planned))]
+def _shortened(found: SimulationFindings) -> SimulationFindings:
+    """Return findings that say who and what, and the verdict; equal ones are one object."""
+    if found.review is None:
+        return found
+    return found._replace(review=Review([*map(_in_brief, found.findings)]))
+
+
+@lru_cache(maxsize=4096)
+def _same(found: Finding) -> Finding:
+    return found
+
+
+def _in_brief(found: Finding) -> Finding:
+    return _same(replace(found, text="", message=None, call=None, evidence=()))
 
 
 def recompute_verdicts(folder: Recording) -> tuple[Recording, VerdictCheck | None]:

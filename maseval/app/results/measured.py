@@ -226,6 +226,13 @@ def _score(
     )
 
 
+def recorded_scores(recording: Recording, outcomes: Sequence[Outcome]) -> list[MeasuredScore]:
+    """Return the numbers that evaluators recorded, below the official one; nothing without any."""
+    declared = support_for(recording).measures(recording)
+    beside = [each for each in declared if not each.by_findings and not each.decides]
+    return measured_scores(outcomes, {}, beside, recording.planned) if beside else []
+
+
 def measure_named(recording: Recording, name: str) -> Measure | None:
     """Return a measure of a run's benchmark by its name; None for that which the verdict is."""
     declared = support_for(recording).measures(recording)
@@ -236,25 +243,6 @@ def measure_named(recording: Recording, name: str) -> Measure | None:
     raise ConfigurationError(
         f"{recording.path} has no measure {name!r}; its benchmark declares {known}"
     )
-
-
-def outcomes_by(
-    recording: Recording, outcomes: Iterable[Outcome], measure: Measure
-) -> list[Outcome]:
-    """Return the outcomes of a run with a measure's value in the place of the verdict."""
-    known = list(outcomes)
-    if not measure.by_findings:
-        return measured(known, measure)
-    from maseval.app.results.examined import REVIEW, ExaminedRun  # it takes scores from here
-
-    run, there = ExaminedRun(recording), recording.recorded
-    findings = {
-        each.simulation: run.examine(each.simulation, REVIEW).findings
-        for each in known
-        if each.simulation in there
-    }
-    run.save()
-    return measured(known, measure, findings)
 
 
 def beside_official(scores: Sequence[MeasuredScore]) -> list[MeasuredScore]:

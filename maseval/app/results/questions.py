@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Unpack
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
-    ExportedPath,
     OnProgress,
     all_support,
     support_that_answers,
@@ -147,26 +146,6 @@ def score(files: Files, **options: Any) -> Any:
         if support.answers("score"):
             return support.score(files, **options)
     raise ConfigurationError("no installed benchmark can judge recorded conversations again")
-
-
-def export_formats() -> list[str]:
-    """Return the names of the forms that the installed benchmarks write."""
-    return [each.exports for each in all_support() if each.exports]
-
-
-def export(
-    run: str | os.PathLike[str],
-    form: str,
-    output: str | os.PathLike[str] | None = None,
-    *,
-    overwrite: bool = False,
-) -> Sequence[ExportedPath]:
-    """Write a run as the files of its original benchmark, such as ``tau2-bench``."""
-    target = None if output is None else Path(output)
-    for each in all_support():
-        if each.exports == form:
-            return each.export(run, target, overwrite=overwrite)
-    raise ConfigurationError(f"form is {form!r}; give one of {', '.join(export_formats())}")
 
 
 @dataclass(frozen=True)

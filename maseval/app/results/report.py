@@ -1,16 +1,24 @@
 """``maseval report``: a run, or several compared, as one HTML file."""
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Unpack, cast
 
 from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.comparing.cells import expand_grids
 from maseval.app.comparing.compare import compare
 from maseval.app.comparing.page import document_of
-from maseval.app.results.examined import REVIEW, TIMELINE, TITLE, RunFindings, examine_run
-from maseval.app.results.explained import Review, complete_report
+from maseval.app.results.examined import (
+    REVIEW,
+    TITLE,
+    ExaminedRun,
+    RunFindings,
+    examine_run,
+)
+from maseval.app.results.explained import Review, complete_report, names_of
 from maseval.app.results.finding import (
     Files,
     each_of,
@@ -22,6 +30,7 @@ from maseval.app.results.measured import measure_notes, measure_rows
 from maseval.app.results.recording import (
     beside,
     facts_of,
+    first_obstacle,
     judging_in_words,
     name_of,
     notes_on,
@@ -31,15 +40,17 @@ from maseval.app.results.recording import (
 from maseval.app.results.results import run_summary
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
-from maseval.core.outcome import Simulation
-from maseval.core.recorded import entries
+from maseval.core.outcome import RecordedReport, Simulation, TaskKey
+from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
+from maseval.report.index import Entry, Overview, indexed_entry, note_of
+from maseval.report.page import page_of, write_page
 from maseval.runs.config import mark_of
-from maseval.runs.recording import ReadOnce, Recording, unrecorded_trials
-from maseval.runs.verdict_check import doubt_about, doubt_in
+from maseval.runs.recording import Recording, index_line_in, unrecorded_trials
+from maseval.runs.verdict_check import SimulationDoubt, doubt_about, doubt_in
 from maseval.stats import pass_plot
 from maseval.stats.plots import Drawing
 from maseval.stats.summary import Summary
@@ -58,7 +69,7 @@ def report(
     """Write the report of a run or a results file, by default beside it, and return where it is.
 
     Args:
-        run: The run, a results file of tau2-bench, or a file of a ``FileResultLogger``.
+        run: The run, a grid, a results file of tau2-bench, or a file of a ``FileResultLogger``.
         output: The file to write.
         title: What the page is called.
         explain: Label and explain every failed simulation, if the benchmark can do that.
@@ -66,41 +77,49 @@ def report(
         on_progress: Called with how many simulations have been explained.
         scoring: How a results file is scored, as the fields of ``ScoringOptions``.
     """
-    others = each_of(against or ())
-    if not others and holds_reports(run):
+    asked = [run, *each_of(against or ())]
+    if len(asked) == 1 and holds_reports(run):
         return _report_of_file(Path(run), output, title)
-    names = [run, *others]
+    names, without = expand_grids(asked)
+    if not names:
+        raise NotRunError(f"there is nothing to report yet: {'; '.join(without)}")
+    others = names[1:]
     options = ScoringOptions(**scoring)
-    recordings = [open_recording(each, options) for each in names]
-    for each in recordings:
+    opened = [open_recording(each, options) for each in names]
+    for each in opened:
         warn_of_damage(each)
-    opened = [ReadOnce(each) for each in recordings]
-    parts = (*(REVIEW if explain else ()), *TITLE, *TIMELINE)
-    found = [examine_run(each, parts, on_progress) for each in opened]
+    parts = REVIEW if explain else ()
+    found = [examine_run(each, parts, on_progress, in_brief=True) for each in opened]
     runs: dict[str | None, RunFindings] = {None: found[0]}
     summary, plots, compared = None, list[Drawing](), None
     if others:
-        comparison = compare(names, options=options, explain=explain)
+        comparison = compare(asked, options=options, explain=explain)
         compared = document_of(comparison)
         runs = dict(zip(comparison.runs, found, strict=True))
     else:
         summary, plots = _summarise(found[0])
-    return write_report(
-        (each for name, one in runs.items() for each in _page_reports(one, name)),
-        output or beside(opened[0], "comparison.html" if others else "report.html"),
-        title=title or _title(opened),
-        summary=summary,
-        plots=plots,
-        findings={k: v for one in opened for k, v in support_for(one).task_findings(one).items()},
-        facts=_facts(runs),
-        compared=compared,
-        # The report on the page names its run.
-        timeline=lambda shown: (
-            runs[text_or_none(shown.get("run"))].each[Simulation.of(cast(Report, shown))].timeline
-        ),
-        policies=_policies(opened),
-        unrecorded={} if others else unrecorded_trials(found[0].folder),
+    overview = Overview(
+        summary,
+        {k: v for one in opened for k, v in support_for(one).task_findings(one).items()},
+        _facts(runs),
+        plots,
+        _settings(opened),
+        compared,
+        _policies(opened),
+        {} if others else unrecorded_trials(found[0].folder),
     )
+    reports = _PageReports(runs, explain)
+    named = Path(run).name if names != asked and len(asked) == 1 else _title(opened)
+    page = page_of(reports.entries(), reports.at, title or named, overview, reports.timeline)
+    return write_page(page, output or _place_of(asked, opened))
+
+
+def _place_of(asked: Sequence[str | os.PathLike[str]], opened: Sequence[Recording]) -> Path:
+    """Return the file in the folder of a run or a whole grid; of several, in that of the first."""
+    first = opened[0]
+    if len(opened) > len(asked) == 1:
+        return first.path.parent / "report.html"
+    return beside(first, "comparison.html" if len(opened) > 1 else "report.html")
 
 
 def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:
@@ -165,24 +184,70 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
         *map(str, run.judged_shares),
     ]
     summary["notes"] = [*filter(None, notes)]
+    if not numbers.overall.done and (obstacle := first_obstacle(run.folder)):
+        again = resume_note(run.folder, numbers.overall.missing)
+        summary["obstacle"] = [*filter(None, [obstacle, again])]
+        summary["notes"] = [each for each in summary["notes"] if each != again]
     if run.findings:
         summary["beside"] = measure_rows(run.scores)
         summary["meaning"] += measure_notes(run.scores)
     return summary
 
 
-def _page_reports(found: RunFindings, name: str | None) -> Iterator[Mapping[str, object]]:
-    """Yield the reports, each with its task's title and the findings about it."""
-    for each in found.folder.reports():
-        one = Simulation.of(each)
-        shown = complete_report(each, found.each[one].title, found.each[one].review or Review())
-        if name is not None:
-            shown["run"] = name
-        differing = found.check.differing.get(one) if found.check else None
-        if doubt := differing.doubt if differing else doubt_in(each):
+class _PageReports:
+    """The simulations of one or several runs: what the index has of each, and reports by place."""
+
+    def __init__(self, runs: Mapping[str | None, RunFindings], explain: bool) -> None:
+        self._runs, self._parts = runs, REVIEW if explain else ()
+        self._places = [(run, one) for run, found in runs.items() for one in found.each]
+        self._titles: dict[tuple[str | None, TaskKey], str | None] = {}
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield the entry of each simulation; of a log, the report of one in each task is read."""
+        notes: dict[tuple[str | None, TaskKey], str] = {}
+        for at, (run, one) in enumerate(self._places):
+            found, task = self._runs[run], (run, one.task)
+            is_log = found.folder.path.is_dir()
+            report = None if is_log and task in notes else found.folder.report(one)
+            if report is not None and task not in notes:
+                self._titles[task] = self._examined(found).examine(one, TITLE, report).title
+                notes[task] = note_of(RecordedReport(report), self._titles[task])
+            labels = names_of(found.findings.get(one, ()))
+            if doubt := self._doubt(found, one, report):
+                labels.append(doubt.label)
+            entry = indexed_entry(index_line_in(found.folder, one), at, notes[task])
+            yield entry._replace(run=run, labels=tuple(map(sys.intern, labels)))
+
+    def at(self, place: int) -> Mapping[str, object]:
+        """Return a report with its task's title and the findings about it."""
+        run, one = self._places[place]
+        found = self._runs[run]
+        report = found.folder.report(one)
+        review = self._examined(found).examine(one, self._parts, report).review
+        shown = complete_report(report, self._titles[run, one.task], review or Review())
+        if run is not None:
+            shown["run"] = run
+        if doubt := self._doubt(found, one, report):
             shown["doubt"] = doubt.text
-            shown["labels"] = [*entries(shown.get("labels")), doubt.label]
-        yield shown
+        return shown
+
+    def timeline(self, shown: Mapping[str, object]) -> Mapping[str, object] | None:
+        found = self._runs[text_or_none(shown.get("run"))]
+        return support_for(found.folder).timeline(cast(Report, shown))
+
+    def _examined(self, found: RunFindings) -> ExaminedRun:
+        return found.examined or ExaminedRun(found.folder)
+
+    def _doubt(
+        self, found: RunFindings, one: Simulation, report: Report | None
+    ) -> SimulationDoubt | None:
+        differing = found.check.differing.get(one) if found.check else None
+        return differing.doubt if differing else doubt_in(report or {})
+
+
+def _settings(opened: Sequence[Recording]) -> list[Shape]:
+    """Return what the reports of runs share: machine, code, and the options of the benchmark."""
+    return [mapping(each) for one in opened for each in getattr(one, "shared", ())]
 
 
 def _report_of_file(path: Path, output: str | os.PathLike[str] | None, title: str | None) -> Path:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from maseval.app.results.examined import recompute_verdicts
-from maseval.app.results.measured import measure_named, outcomes_by
+from maseval.app.results.examined import outcomes_by
+from maseval.app.results.measured import measure_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
@@ -20,7 +20,6 @@ from maseval.core.words import between, in_points, percent, text_or_none
 from maseval.runs.config import UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
 from maseval.stats.sequential import Decision, SequentialPlan, decide
-from maseval.stats.trials import outcomes_of
 
 _VERDICTS = {"1": True, "0": False, "-": None}
 
@@ -98,30 +97,34 @@ class Until:
 
 
 def run_rounds(
-    folder: RunFolder, until: Until, run_round: RunRound, *, retry_failed: bool = True
+    folder: RunFolder,
+    until: Until,
+    run_round: RunRound,
+    outcomes: Callable[[], Sequence[Outcome]],
+    *,
+    retry_failed: bool = True,
 ) -> None:
-    """Run round after round into the folder until the question is answered."""
+    """Run round after round into the folder until the question is answered.
+
+    ``outcomes`` returns those of all that is recorded, of earlier sessions as they hold.
+    """
     if folder.config.stopped is not None:
         return
-    planned, is_resumed = list(folder.planned), bool(folder.recorded)
+    planned = list(folder.planned)
     # A name that the benchmark does not know is refused before anything runs.
     measure = None if until.measure is None else measure_named(folder, until.measure)
     if measure is not None and measure.kind != "verdict":
         text = f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
         raise ConfigurationError(text)
-
-    def outcomes() -> Sequence[Outcome]:
-        # Verdicts of an earlier session count by what was said: a log can be edited.
-        held = recompute_verdicts(folder)[0] if is_resumed else folder
-        found = outcomes_of(held.reports())
-        return found if measure is None else outcomes_by(held, found, measure)
-
     for number, trials in enumerate(until.looks, 1):
         wanted = until.round(number, planned)
         later = any(one.trial >= trials for one in folder.recorded)
         if not run_round(wanted, retry_failed and not later):
             return
-        if stopped := until.look(number, planned, outcomes()):
+        known = outcomes()
+        if measure is not None:
+            known = outcomes_by(folder, known, measure)
+        if stopped := until.look(number, planned, known):
             folder.stop(stopped)
             return
 

@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.examined import recompute_verdicts
-from maseval.app.results.recording import lines_of
+from maseval.app.results.measured import recorded_scores
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
 from maseval.app.results.until import Until, run_rounds
 from maseval.app.running.code_version import executed_beside
@@ -54,6 +54,8 @@ from maseval.runs import RunFolder, default_root, run_into, run_state
 from maseval.runs.config import CELL, JUDGED_BY, UNTIL, RunConfig
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.exceptions import writing
+from maseval.runs.recording import Recording, outcomes_in
+from maseval.runs.verdict_check import VerdictCheck
 
 _BUDGET = re.compile(
     r"(?P<dollar>\$\s*)?(?P<amount>\d[\d,_]*(\.\d+)?)\s*(?P<scale>[km]?)\s*"
@@ -144,9 +146,13 @@ class RunWatch(BenchmarkCallback):
         self.secrets = Secrets.of(run.config)
         self.began = time.monotonic()
         self.progress = RunProgress(len(folder.planned))
-        # Verdicts of an earlier session count by what was said: a log can be edited.
-        held, self._check = recompute_verdicts(folder) if folder.recorded else (folder, None)
-        for line in lines_of(held):
+        # Verdicts of an earlier session count by what was said, unless the log is as that left it:
+        # a log can be edited.
+        held: Recording = folder
+        self._check: VerdictCheck | None = None
+        if folder.recorded and not folder.ended_here:
+            held, self._check = recompute_verdicts(folder)
+        for line in outcomes_in(held):
             self.progress.recall(line)
         self.failures = EqualFailures(self.progress.lines.values())
         self._ended_by: int | None = None
@@ -183,10 +189,11 @@ class RunWatch(BenchmarkCallback):
     def result(self) -> RunResult:
         """Note the score in the folder, and return all numbers."""
         self.folder.check_written()
-        lines, check = self._recorded_lines(), self._check
+        lines, check = self.recorded_lines(), self._check
         summary = run_summary(lines, self.folder.planned, self.folder.config)
         used = self.progress.cost, self.progress.tokens
         self.folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
+        self.folder.verdicts_hold = check is None or not (check.differing or check.obstacle)
         notes = [check.note_on_recomputed or ""] if check and check.differing else []
         code = self.folder.config.values.get("code")
         if code and (beside := executed_beside(code, self._opened)):
@@ -204,10 +211,11 @@ class RunWatch(BenchmarkCallback):
             config=self.folder.config.values,
             errors=[line for line in lines if line.kind == "error"],
             notes=notes,
+            measures=recorded_scores(self.folder, lines),
         )
 
-    def _recorded_lines(self) -> list[Outcome]:
-        """Return the lines of what is on disk, in the order of ``lines_of``, without reading it."""
+    def recorded_lines(self) -> list[Outcome]:
+        """Return the outcomes of all on disk, in the order of the plan, without reading it."""
         recorded, lines = self.folder.recorded, self.progress.lines
         ordered = dict.fromkeys([*self.folder.planned, *recorded])
         return [lines[one] for one in ordered if one in recorded and one in lines]
@@ -338,7 +346,7 @@ class FolderRun(ABC):
         state = run_state(self.path)
         if state.tokens is not None:
             return len(planned), missing, (state.cost or 0.0, state.tokens)
-        lines = lines_of(RunFolder.read(self.path))  # the last session was killed
+        lines = outcomes_in(RunFolder.read(self.path))  # the last session was killed
         used = total_cost(each.cost for each in lines) or 0.0, sum(each.tokens for each in lines)
         return len(planned), missing, used
 
@@ -383,8 +391,9 @@ class FolderRun(ABC):
         support_by_name(self.config.get("benchmark"))  # raises before anything is run
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
-        sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
-        early = getattr(engine, "forked_for", lambda sizes: nullcontext())(sizes)
+        most = max((len(tasks) * options.trials for tasks in every), default=0)
+        shared = getattr(engine, "shared", lambda size: nullcontext())
+        early = shared(min(options.concurrency, most))
         with early, self._open({**self.config, **notes}) as folder:
             benchmark.judge_record = JudgeRecord(record_path(folder.path))
             # All reports are in the folder; in memory only somebody's own callbacks want them.
@@ -406,7 +415,8 @@ class FolderRun(ABC):
                 if until is None:
                     run_parts(None, options.retry_failed)
                 else:
-                    run_rounds(folder, until, run_parts, retry_failed=options.retry_failed)
+                    lines, retry = watch.recorded_lines, options.retry_failed
+                    run_rounds(folder, until, run_parts, lines, retry_failed=retry)
             result = watch.result()
             benchmark.callbacks[:] = before  # it may be run again, into another folder
             benchmark.judge_record.close()

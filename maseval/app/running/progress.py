@@ -69,6 +69,7 @@ class RunProgress:
         self._lock = threading.Lock()
         self._began = time.monotonic()
         self._running: dict[Simulation, float] = {}
+        self._spent = 0.0
 
     def recall(self, line: Outcome) -> None:
         """Count what an earlier session finished."""
@@ -81,7 +82,8 @@ class RunProgress:
 
     def finish(self, line: Outcome) -> None:
         with self._lock:
-            self._running.pop(line.simulation, None)
+            moment = time.monotonic()
+            self._spent += moment - self._running.pop(line.simulation, moment)
             self.ran += 1
             self._count(line)
 
@@ -129,9 +131,22 @@ class RunProgress:
 
     @property
     def left(self) -> float | None:
-        """The seconds that the rest will take at this rate."""
-        missing = self.planned - len(self.lines)
-        return self.elapsed / self.ran * missing if self.ran else None
+        """The seconds that the rest will take, if each takes as long as those that are finished.
+
+        What is under way counts for what it has not taken yet, so that the rest never grows while
+        nothing finishes. None before the first has finished, and once all take longer than that.
+        """
+        moment = time.monotonic()
+        with self._lock:
+            taken = [moment - since for since in self._running.values()]
+            mean = self._spent / self.ran if self.ran else None
+            waiting = max(0, self.planned - len(self.lines) - len(taken))
+        if mean is None:
+            return None
+        rest = [max(0.0, mean - each) for each in taken]
+        if not waiting:
+            return max(rest, default=0.0) or None
+        return (sum(rest) + waiting * mean) / max(1, len(taken))
 
 
 Display = Callable[[RunProgress], AbstractContextManager[object]]

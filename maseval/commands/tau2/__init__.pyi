@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.app.running.branch import branch as branch
 from maseval.benchmark.tau2.app.running.mcp import mcp as mcp
 from maseval.benchmark.tau2.app.running.options import PlayOptions as PlayOptions
 from maseval.benchmark.tau2.app.running.plan import plan as plan
+from maseval.benchmark.tau2.app.running.rewording import reword as reword
 from maseval.benchmark.tau2.app.running.run import play as play
 from maseval.benchmark.tau2.app.running.run import run as run
 from maseval.benchmark.tau2.app.running.tasks import tasks as tasks

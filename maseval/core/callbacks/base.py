@@ -68,7 +68,7 @@ class BenchmarkCallback(TraceableMixin, ABC):
         """
 
     def on_worker_event(self, benchmark: Benchmark, event: Any) -> None:
-        """A worker process was started, died or was refused; ``event`` is a ``WorkerEvent``."""
+        """A worker process started or died, or its simulation was given up: a ``WorkerEvent``."""
 
     def on_event(self, event_name: str, **data: object) -> None:
         """Any event, by name; for observers that treat all events alike."""

@@ -70,6 +70,13 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     sync_folder(path.parent)
 
 
+def check_free(target: Path, overwrite: bool) -> None:
+    """Raise if a file or folder is there that may not be replaced."""
+    if os.path.lexists(target) and not overwrite:
+        text = f"{target} already exists; --overwrite (overwrite=True) replaces it"
+        raise OutputExistsError(text)
+
+
 def make_room(path: Path) -> None:
     """Make the folders on the way to a new file or folder."""
     try:
@@ -167,13 +174,15 @@ def lock(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool:
 
 
 class Scratch:
-    """JSON values by their place in a file; for any number of threads."""
+    """JSON values by their place in a file; for any number of threads, and for forks."""
 
     def __init__(self) -> None:
         import tempfile  # which loads what most commands have no use for
 
-        self._file = tempfile.TemporaryFile(prefix="maseval-")  # noqa: SIM115 - closed below
+        # Without a buffer, and read by place: forks share the position in a file.
+        self._file = tempfile.TemporaryFile(prefix="maseval-", buffering=0)  # noqa: SIM115
         self._lock = threading.Lock()
+        self._lengths: dict[int, int] = {}
         self._end = 0
         weakref.finalize(self, self._file.close)
 
@@ -181,16 +190,16 @@ class Scratch:
         """Lay a value aside, and return its place."""
         line = json.dumps(value).encode("ascii") + b"\n"
         with self._lock:
-            place = self._file.seek(self._end)
-            self._end += self._file.write(line)
+            place, rest = self._end, memoryview(line)
+            while rest:
+                written = os.pwrite(self._file.fileno(), rest, self._end)
+                self._end, rest = self._end + written, rest[written:]
+            self._lengths[place] = len(line)
         return place
 
     def get(self, place: int) -> Any:
         """Return the value that was laid aside there."""
-        with self._lock:
-            self._file.seek(place)
-            line = self._file.readline()
-        return json.loads(line)
+        return json.loads(os.pread(self._file.fileno(), self._lengths[place], place))
 
 
 JUDGEMENTS = "judgements.jsonl"

@@ -4,6 +4,8 @@ import { showMessage } from "./conversation.js";
 import { detailOf, index, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
 import { add, h, onKeys, toolButton } from "./dom.js";
 import { drawOverview } from "./overview.js";
+import { watchEventKeys } from "./outline.js";
+import { preparePrinting } from "./print.js";
 import { banner, drawSimulation } from "./simulation.js";
 import { cellOf, drawTasks, everything, makeReachable, moveInTable, shown } from "./table.js";
 import { watchHints } from "./terms.js";
@@ -91,8 +93,12 @@ async function sectionsOf(simulation) {
   }
 }
 
+// The simulations that the panel shows.
+let drawnNow = [];
+
 /** One simulation, or two side by side. */
 async function show(...list) {
+  drawnNow = list;
   const columns = list.map((simulation) => h("div", { class: "inside" }, banner(simulation)));
   panel.replaceChildren(panelBar(), list.length > 1 ? h("div", { class: "columns" }, columns) : columns[0]);
   panel.hidden = false;
@@ -106,6 +112,8 @@ async function show(...list) {
   for (const each of columns[1]?.querySelectorAll("nav, [role=region]") ?? []) each.setAttribute("aria-label", `Beside: ${each.getAttribute("aria-label")}`);
   columns[0].querySelector("h2").focus({ preventScroll: true });
   if (reading.message != null) showMessage(columns[0], reading.message);
+  // A failure opens at its fault.
+  else if (list.length === 1) columns[0].querySelector(".lost-here")?.scrollIntoView({ block: "start", behavior: "instant" });
   panel.dataset.ready = list.map(nameOf).join(" ");
 }
 
@@ -119,13 +127,12 @@ function mark(simulation) {
 }
 
 function follow() {
-  const before = panel.dataset.ready && { ...reading };
   readReading();
   const { one, other, message } = reading;
   absentNotice.textContent = absentName() && `There is no simulation ${visible(absentName())} in this run; the table below has those that are there.`;
-  if (one && before && before.one === one && before.other === other) {
-    // Only the message is another.
-    if (message != null) showMessage(panel.querySelector(".inside"), message);
+  if (one && drawnNow[0] === one && drawnNow[1] === other) {
+    // Only the message is another; what is being drawn goes to it in the end.
+    if (message != null && panel.dataset.ready) showMessage(panel.querySelector(".inside"), message);
     return;
   }
   delete panel.dataset.ready;
@@ -133,6 +140,7 @@ function follow() {
   panel.classList.toggle("two", Boolean(other));
   if (one) show(...[one, other].filter(Boolean));
   else {
+    drawnNow = [];
     panel.hidden = true;
     panel.replaceChildren();
   }
@@ -158,7 +166,7 @@ function arrowPressed(event) {
 
 function keyHelp() {
   const key = (name) => h("kbd", {}, name);
-  const parts = [key("j"), " ", key("k"), " next and previous · ", key("n"), " next failure · ", key("/"), " search · ", key("Esc"), " close · arrow keys move in the table"];
+  const parts = [key("j"), " ", key("k"), " next and previous · ", key("n"), " next failure · ", key("["), " ", key("]"), " previous and next event · ", key("/"), " search · ", key("Esc"), " close · arrow keys move in the table"];
   return h("footer", {}, parts);
 }
 
@@ -176,8 +184,8 @@ export async function start(source, { above, below } = {}) {
   addEventListener("hashchange", addressChanged);
   addEventListener("keydown", arrowPressed);
   onKeys({ j: () => go(neighbour(1)), k: () => go(neighbour(-1)), n: () => go(nextFailure()), "/": () => document.getElementById("search").focus(), Escape: () => reading.one && close() });
-  // On paper nothing can be unfolded.
-  addEventListener("beforeprint", () => panel.querySelectorAll("details").forEach((each) => (each.open = true)));
+  preparePrinting(tasks.whole);
+  watchEventKeys();
   follow();
   await tasks.start();
   mark(reading.one);

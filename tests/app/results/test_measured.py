@@ -1,5 +1,7 @@
 """Numbers beside the official one: without breaches found, and over sound tasks."""
 
+from dataclasses import replace
+
 from maseval.app.results.measured import (
     IF_UNDECIDED,
     SOUND,
@@ -100,6 +102,27 @@ def test_sound_verdicts_take_the_place_of_official_ones():
 
     assert found.effect == "2 verdicts differ"
     assert found.pass_hat[1].value == 0.25
+
+
+def test_only_planned_trials_count_and_a_planned_one_that_is_missing_does_not():
+    lines, planned = outcomes(a="+-", b="++", c="--"), [one("a", 0), one("b", 0), one("b", 9)]
+
+    official, found = measured_scores(lines, {one("c", 0): [policy()]}, [WITHOUT_BREACHES], planned)
+
+    assert (official.tasks, official.simulations) == (found.tasks, found.simulations) == (2, 2)
+    assert official.pass_hat[1].value == 1.0
+    assert official.pass_hat[1].bounds == (0.75, 1.0)
+
+
+def test_a_task_with_too_few_trials_that_count_has_no_say_in_a_larger_k():
+    findings = {one("a", 0): erratum(LEFT_OUT)}
+    halves = replace(SOUND, whole_tasks=False)
+
+    _, found = measured_scores(outcomes(a="+-", b="++"), findings, [halves])
+
+    assert (found.left_out, found.left_out_tasks) == (1, 0)
+    assert found.pass_hat[1].value == 0.5
+    assert found.pass_hat[2].value == 1.0
 
 
 def test_each_domain_has_its_numbers_and_rows_are_over_all():

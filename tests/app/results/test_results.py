@@ -2,12 +2,12 @@
 
 import pytest
 
-from maseval.app.results.recording import lines_of
 from maseval.app.results.results import run_summary
 from maseval.benchmark.tau2.evaluator import compute_pass_hat_k
 from maseval.commands import tau2
 from maseval.core.outcome import Outcome, verdict_for
 from maseval.runs import RunFolder, Simulation
+from maseval.runs.recording import outcomes_in
 
 
 def line(task, trial, outcome="pass", *, domain="shop", status="success", cost=0.0, tokens=0):
@@ -93,4 +93,4 @@ def test_the_numbers_are_those_of_the_benchmark(tmp_path):
     expected = compute_pass_hat_k(folder.reports())
     found = {f"pass^{k}": each.value for k, each in result.summary.overall.pass_hat.items()}
     assert found == pytest.approx(expected)
-    assert len(lines_of(folder)) == 36
+    assert len(outcomes_in(folder)) == 36

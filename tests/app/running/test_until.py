@@ -14,6 +14,7 @@ from maseval.core.outcome import Outcome
 from maseval.core.words import between, percent
 from maseval.runs import RunConfigError, RunFolder, Simulation
 from maseval.runs.config import UNTIL, RunConfig, mark_of
+from maseval.runs.recording import outcomes_in
 from maseval.stats.sequential import SequentialPlan
 from tests.cli.commandline import maseval
 from tests.damage import FORGERIES
@@ -59,7 +60,7 @@ def simulate(path, until, *, chance=0.35, kill_after=None, errors=(), stop_after
                 stopping = stop_after is not None and number >= stop_after
             return not stopping
 
-        run_rounds(folder, Until.of(folder.config), run_round)
+        run_rounds(folder, Until.of(folder.config), run_round, lambda: outcomes_in(folder))
         return folder.config.stopped
 
 

@@ -6,7 +6,7 @@ import socket
 import pytest
 
 from maseval.core.exceptions import RunStoppedError
-from maseval.interface.ray.engine import Head
+from maseval.interface.ray.connection import Head
 from tests.waiting import wait_until
 
 
@@ -26,8 +26,8 @@ def test_a_head_that_is_gone_stops_the_run_with_what_to_do(caplog):
 
 def test_a_head_that_is_left_is_not_missed(caplog):
     listener = socket.create_server(("127.0.0.1", 0))
-    head = Head(listener.getsockname(), between=0.01, patience=0.0)
-    head.close()
+    with Head(listener.getsockname(), between=0.01, patience=0.0) as head:
+        pass
     listener.close()
 
     head.check()

@@ -100,7 +100,17 @@ def test_a_number_of_trials_that_is_infinite_is_none(theirs, run):
     assert view.summary.overall.in_brief() == run.summary.overall.in_brief()
 
 
-def test_a_file_is_read_and_judged_in_less_memory_than_it_has_bytes(theirs):
+def count_reports(path):
+    return sum(1 for _ in open_recording(path).reports())
+
+
+def count_scored(path):
+    (found,) = tau2.score([path])
+    return found.compared
+
+
+@pytest.mark.parametrize("look", [count_reports, count_scored])
+def test_a_file_is_read_and_judged_in_less_memory_than_it_has_bytes(theirs, look):
     def padded(value):
         for simulation in value["simulations"]:
             simulation["messages"][0]["raw_data"] = {"padding": "x" * 1_500_000}
@@ -108,10 +118,10 @@ def test_a_file_is_read_and_judged_in_less_memory_than_it_has_bytes(theirs):
     size = doctored(theirs, padded).stat().st_size
     tracemalloc.start()
     try:
-        shown = sum(1 for _ in open_recording(theirs).reports())
+        seen = look(theirs)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
 
-    assert shown == 24
+    assert seen == 24
     assert peak < size / 2

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.finding import open_run
-from maseval.app.results.recording import lines_of, name_of
+from maseval.app.results.recording import name_of
 from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
+from maseval.runs.recording import outcomes_in
 
 FAILED_OF = "failed_of"
 """The key of a run's configuration that names the run whose failures it repeats."""
@@ -34,7 +35,7 @@ def find_failed(options: RunOptions) -> tuple[RunOptions, FailedTasks]:
     """Return the options with what the old run says, and the tasks to run again."""
     run = open_run(str(options.failed_only), "tau2")
     recorded, _ = recompute_verdicts(run)
-    passed = {line.simulation for line in lines_of(recorded) if line.passed}
+    passed = {line.simulation for line in outcomes_in(recorded) if line.passed}
     failed = {one.task for one in run.planned if one not in passed}
     if not failed:
         raise ConfigurationError(

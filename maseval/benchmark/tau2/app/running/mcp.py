@@ -12,7 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from maseval.app.results.recording import lines_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
@@ -33,6 +32,7 @@ from maseval.interface.agents.mcp import (
 )
 from maseval.interface.agents.mcp_conversation import AgentLeftError, Conversation
 from maseval.runs import RunFolder
+from maseval.runs.recording import outcomes_in
 
 TRANSPORTS = ("stdio", "http")
 
@@ -99,7 +99,7 @@ def _hold(
 def _describe_end(result: RunResult) -> str:
     if not result.ran:
         return "it took place earlier, and is in the run folder"
-    for line in lines_of(RunFolder.read(result.folder)):
+    for line in outcomes_in(RunFolder.read(result.folder)):
         failed = f"it failed ({line.error or line.status})"
         return _ENDINGS.get(line.ended or line.status, failed)
     return "it was interrupted"

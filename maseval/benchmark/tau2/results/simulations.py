@@ -1,4 +1,7 @@
-"""Convert a simulation of a results file of tau2-bench into a report."""
+"""Simulations in the form of tau2-bench, as reports.
+
+After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
+"""
 
 from maseval.core.recorded import Part, RecordedTrace, Shape, mapping, number
 from maseval.core.report import TaskExecutionStatus
@@ -30,9 +33,8 @@ class _FileSimulation(RecordedTrace):
 def report_of_simulation(
     simulation: Shape, *, domain: str = "", task: Shape | None = None
 ) -> dict[str, object]:
+    """Return a report on a simulation, with the verdict that it has."""
     given = _FileSimulation(simulation)
-    info = given.verdict
-    judged = {"reward": number(info.get("reward")), "termination_reason": given.ended}
     broken = _BROKEN.get(given.ended, TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR)
     return {
         "task_id": given.task_id,
@@ -42,8 +44,8 @@ def report_of_simulation(
         "traces": {"environment": {"domain": domain, "simulation": simulation}},
         "config": {},
         "usage": {"models": _usage(given)},
-        "eval": [{**judged, "reward_info": info}] if info else [],
-        "task": _task(domain, task),
+        "eval": evaluations(given.verdict, given.ended),
+        "task": task_in_report(domain, task),
         "final_answer": None,
         "run_id": "",
         "started_at": given.start_time or simulation.get("timestamp"),
@@ -51,6 +53,14 @@ def report_of_simulation(
         "seed": simulation.get("seed"),
         "attempts": [],
     }
+
+
+def evaluations(verdict: Shape | None, ended: object) -> list[dict[str, object]]:
+    """Return a verdict as the results of the evaluators of a report."""
+    if not verdict:
+        return []
+    reward = number(verdict.get("reward"))
+    return [{"reward": reward, "termination_reason": ended, "reward_info": verdict}]
 
 
 def _error(given: _FileSimulation) -> dict[str, object] | None:
@@ -71,7 +81,7 @@ def _usage(given: _FileSimulation) -> dict[str, dict[str, float | None]]:
     """
     used: dict[str, dict[str, float | None]] = {}
     for side, role in (("agent", "assistant"), ("user", "user")):
-        own = [message for message in given.messages if message.role == role]
+        own = [each for each in given.messages if each.role == role and each.usage]
         used[f"{side}_model"] = {
             "cost": (given.agent_cost if side == "agent" else given.user_cost) or None,
             "input_tokens": int(sum(message.input_tokens or 0 for message in own)),
@@ -80,7 +90,8 @@ def _usage(given: _FileSimulation) -> dict[str, dict[str, float | None]]:
     return used
 
 
-def _task(domain: str, task: Shape | None) -> dict[str, object]:
+def task_in_report(domain: str, task: Shape | None) -> dict[str, object]:
+    """Return what a report shows of a task."""
     given = {} if task is None else task
     metadata = {
         "domain": domain or None,

@@ -6,19 +6,21 @@ import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.rescoring.record import (
+from maseval.benchmark.tau2.rescoring.recount import Recount
+from maseval.benchmark.tau2.rescoring.tasks import (
     KnownTasks,
-    PrintedVerdict,
-    RecordItem,
-    SimulationRecord,
     differing_parts,
     planned_trials,
     smallest_split,
     task_content,
 )
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.verdict import contradiction
+from maseval.benchmark.tau2.rescoring.verdict import contradiction, judge, rules_for
+from maseval.benchmark.tau2.results.recorded import report_of_recorded
+from maseval.benchmark.tau2.results.simulations import report_of_simulation
+from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.core.outcome import Simulation
+from maseval.core.scoring_options import ScoringOptions
+from tests.benchmark.tau2.recorded import Recorded
 
 
 def test_planned_are_all_trials_of_the_listed_tasks_and_of_those_that_are_there():
@@ -54,22 +56,32 @@ def test_a_verdict_that_contradicts_its_own_checks_is_found(recorded, words):
     assert contradiction(recorded) == words
 
 
-ERROR = PrintedVerdict("environment_error", "error", None)
-PASS = PrintedVerdict("success", "pass", 1.0)
-
-
-@pytest.mark.parametrize("shown", [None, ERROR, PASS])
+@pytest.mark.parametrize("status", ["success", "environment_error", "agent_error"])
 @pytest.mark.parametrize("recorded", [None, {"reward": 0.0}, {"reward": 1.0}, verdict(1.0)])
-def test_a_simulation_that_stays_alone_is_judged_as_among_others(recorded, shown):
+def test_a_report_is_judged_by_itself_as_among_others(recorded, status):
     named = {"task_id": load_raw_tasks("library")[0]["id"], "termination_reason": "user_stop"}
-    simulation = {**named, "messages": [{"role": "user", "content": "Never mind. ###STOP###"}]}
-    item = RecordItem(simulation, domain_named("library"), recorded=recorded, shown=shown)
-    record = RescoredRecord(SimulationRecord(iter(())))
+    messages = [{"role": "user", "content": "Never mind. ###STOP###"}]
+    simulation = {**named, "id": "a", "messages": messages, "reward_info": recorded}
+    run = {**report_of_simulation(simulation, domain="library"), "status": status}
+    for each in (run, report_of_recorded(simulation, domain="library")):
+        report = Tau2Report(each)
 
-    among, alone = (record.assess(item, 0, alone=each)[0] for each in (False, True))
+        alone = judge(report, *rules_for(report), 0)
+        ((_, among),) = Recount(Recorded([each])).judge_all()
 
-    assert replace(alone, marks=among.marks) == among
-    assert alone.misstatement == among.misstatement
+        assert replace(alone, marks=among.marks) == among
+        assert among.marks and alone.misstatement == among.misstatement
+
+
+def test_the_verdicts_of_a_record_are_not_held():
+    task_id = load_raw_tasks("library")[0]["id"]
+    simulation = {"task_id": task_id, "termination_reason": "user_stop", "messages": []}
+    recount = Recount(Recorded([simulation]), ScoringOptions(domain="library"))
+
+    ((_, judged),) = recount.judge_all()
+
+    assert judged.checks["reward"] == judged.reward == 0.0
+    assert [each.checks for each in recount.simulations] == [None]
 
 
 def checks(task):

@@ -1,4 +1,4 @@
-"""rescore_record: score every simulation of a record again, and count it among those planned.
+"""JudgedRecord: every report of a record judged again, and counted among those planned.
 
 Nothing that the record says of itself is believed. The tasks are those of the benchmark, and every
 planned simulation is accounted for: tasks times trials. What did not end as its release lets it
@@ -7,82 +7,105 @@ the others, and comes with the range that these leave open.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from maseval.benchmark.tau2.domains import Domain
+from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.rescoring.record import (
-    KnownTasks,
-    RecordItem,
-    SimulationRecord,
-    planned_trials,
-    smallest_split,
-)
+from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, planned_trials, smallest_split
 from maseval.benchmark.tau2.rescoring.verdict import (
-    RescoredSimulation,
-    compare_verdicts,
+    JudgedSimulation,
+    conversation_in,
+    judge,
     marks_of,
-    rescore_simulation,
+    rules_for,
 )
+from maseval.benchmark.tau2.results.recorded import (
+    BY_OPTION,
+    FILED,
+    Claims,
+    RecordedReports,
+)
+from maseval.benchmark.tau2.results.writing import Tau2Report
+from maseval.core.exceptions import ResultFileError
 from maseval.core.judge import Judge
 from maseval.core.outcome import Outcome, Score, Simulation, is_successful
+from maseval.core.recorded import mapping
+from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringOptions
 from maseval.stats.summary import MISSING, GroupSummary, summarise, with_gaps
 
 NO_RECORDED_VERDICT = "no recorded verdict"
 
 
-class RescoredRecord:
-    """The simulations of a record, judged one after the other."""
+class JudgedRecord:
+    """The simulations of a record, judged one after the other.
+
+    ``malformed`` lists what could not be read, and ``models`` those that the reports name.
+    """
 
     def __init__(
         self,
-        record: SimulationRecord,
+        source: RecordedReports,
         options: ScoringOptions | None = None,
         *,
+        path: Path | None = None,
         whole_split: bool = False,
         judge: Judge | None = None,
     ) -> None:
-        self.record = record
-        self.options = options or ScoringOptions()
-        self.simulations: list[RescoredSimulation] = []
-        self._whole_split = whole_split
+        self.path, self.options = path, options or ScoringOptions()
+        self.claims: Claims = source.claims
         self.model = judge
+        self.simulations: list[JudgedSimulation] = []
+        self.malformed: list[str] = []
+        self.models: set[str] = set()
+        self._source, self._whole_split = source, whole_split
+        domain, version = self.options.domain, self.options.data_version
+        self._domain = None if domain is None else domain_named(domain)
+        self._version = self.claims.version if version is None else release_named(version).name
         self._known: dict[str, KnownTasks] = {}
         self._unnumbered: Counter[tuple[str, str]] = Counter()
 
-    def judge(self, item: RecordItem) -> tuple[RescoredSimulation, RewardInfo | None]:
-        """Judge the next simulation, and add what is kept of it; return that and its verdict."""
-        trial = self._trial(item, str(item.simulation.get("task_id")))
-        found, verdict = self.assess(item, trial)
-        self.simulations.append(found)
-        return found, verdict
+    @property
+    def version_from(self) -> str:
+        """Says who chose the release by which it was judged."""
+        return BY_OPTION if self.options.data_version is not None else self.claims.version_from
 
-    def assess(
-        self, item: RecordItem, trial: int, *, alone: bool = False
-    ) -> tuple[RescoredSimulation, RewardInfo | None]:
-        """Judge one simulation by itself; one that stays ``alone`` is compared with no other."""
-        known = self.known_tasks(item.domain, item.version)
-        named = str(item.simulation.get("task_id"))
-        task, slot = self.embedded_task(named), Simulation(item.domain.name, named, trial)
-        if self.model is not None:
-            self.model.key = slot._asdict()
-        new = rescore_simulation(item, task, self.model)
-        found = RescoredSimulation(
-            slot,
-            item.simulation.get("termination_reason"),
-            marks={} if alone else dict(marks_of(item.simulation)),
-            checked_task=None if alone else known.checked_task(named, item.recorded),
-            **compare_verdicts(item, new),
-        )
-        return found, new.reward_info
+    def judge_all(self) -> Iterator[tuple[Tau2Report, JudgedSimulation]]:
+        """Judge every simulation; yield its report and what came out, one at a time."""
+        for raw in self._recorded():
+            report = Tau2Report(raw)
+            if _is_lost(report) and self._domain is None and not _is_known(report.domain_name):
+                continue  # nobody can tell what it was
+            sides = (*report.agents.values(), report.user)
+            self.models.update(side.model_id for side in sides if side.model_id)
+            judged = self._judge(report)
+            self.simulations.append(replace(judged, checks=None))  # one verdict is held at a time
+            yield report, judged
+
+    def _recorded(self) -> Iterator[Report]:
+        try:
+            yield from self._source.reports(lambda error: self.malformed.append(str(error)))
+        except ResultFileError as error:  # of the file itself: it is cut off, or no JSON
+            self.malformed.append(str(error))
+
+    def _judge(self, report: Tau2Report) -> JudgedSimulation:
+        domain, release = rules_for(report, self._domain, self._version)
+        known = self.known_tasks(domain, release.name)
+        simulation, _ = conversation_in(report)
+        named = str(simulation.get("task_id"))
+        trial = self._trial(simulation.get("trial"), domain, named)
+        task = self.embedded_task(named)
+        judged = judge(report, domain, release, trial, task=task, model=self.model)
+        checked = known.checked_task(named, report.recorded_verdict)
+        return replace(judged, marks=dict(marks_of(simulation)), checked_task=checked)
 
     def embedded_task(self, task_id: str) -> Mapping[str, Any] | None:
         """Return the task in the file, if it is to be judged by; None means the benchmark's."""
-        return self.record.tasks.get(task_id) if self.options.embedded_tasks else None
+        return self.claims.tasks.get(task_id) if self.options.embedded_tasks else None
 
     def known_tasks(self, domain: Domain, version: str | None = None) -> KnownTasks:
         """Return what is known of a domain's tasks; ``version`` counts when it is first asked."""
@@ -94,7 +117,7 @@ class RescoredRecord:
     def domains(self) -> dict[str, Domain]:
         return {name: known.domain for name, known in self._known.items()}
 
-    def misfit(self, judged: RescoredSimulation) -> str | None:
+    def misfit(self, judged: JudgedSimulation) -> str | None:
         """Say that the task by which a simulation was judged is not that of its conversation."""
         if judged.checked_task is None or self.options.embedded_tasks:
             return None
@@ -109,12 +132,11 @@ class RescoredRecord:
         named = {each.version or release_named().name for each in self._known.values()}
         return " and ".join(sorted(named)) or release_named().name
 
-    def _trial(self, item: RecordItem, task_id: str) -> int:
+    def _trial(self, trial: int | None, domain: Domain, task_id: str) -> int:
         """Its number; simulations without one, or without a plan, are numbered in their order."""
-        trial = item.simulation.get("trial")
-        if trial is not None and self.record.has_plan:
+        if trial is not None and self.claims.has_plan:
             return int(trial)
-        key = item.domain.name, task_id
+        key = domain.name, task_id
         self._unnumbered[key] += 1
         return self._unnumbered[key] - 1
 
@@ -124,12 +146,12 @@ class RescoredRecord:
 
     @cached_property
     def slots(self) -> list[Simulation]:
-        seen = [*self.record.planned, *(each.slot for each in self.simulations)]
-        if not self.record.has_plan:
+        seen = [*self.claims.planned, *(each.slot for each in self.simulations)]
+        if not self.claims.has_plan:
             return seen
         name = None if self.domain is None else self.domain.name
-        tasks = [*self.record.tasks, *self.tasks_left_out]
-        return planned_trials(name, tasks, self.record.num_trials, seen)
+        tasks = [*self.claims.tasks, *self.tasks_left_out]
+        return planned_trials(name, tasks, self.claims.num_trials, seen)
 
     @cached_property
     def split(self) -> tuple[str, Sequence[str]] | None:
@@ -148,8 +170,8 @@ class RescoredRecord:
 
     @cached_property
     def _task_ids(self) -> set[str]:
-        slots = [*self.record.planned, *(each.slot for each in self.simulations)]
-        return {*self.record.tasks, *(slot.task_id for slot in slots)}
+        slots = [*self.claims.planned, *(each.slot for each in self.simulations)]
+        return {*self.claims.tasks, *(slot.task_id for slot in slots)}
 
     @cached_property
     def unlisted(self) -> Mapping[str, tuple[str, int, Sequence[str]]]:
@@ -157,7 +179,7 @@ class RescoredRecord:
 
         Nothing if the whole split is counted anyway.
         """
-        if self.split is not None or not self.record.has_plan:
+        if self.split is not None or not self.claims.has_plan:
             return {}
         found: dict[str, tuple[str, int, Sequence[str]]] = {}
         for name, known in self._known.items():
@@ -180,9 +202,9 @@ class RescoredRecord:
         return summarise(with_gaps(outcomes, gone)).overall.estimate(1).bounds or (0.0, 1.0)
 
     @cached_property
-    def by_slot(self) -> Mapping[Simulation, list[RescoredSimulation]]:
+    def by_slot(self) -> Mapping[Simulation, list[JudgedSimulation]]:
         """The recorded simulations of each planned trial."""
-        found: dict[Simulation, list[RescoredSimulation]] = defaultdict(list)
+        found: dict[Simulation, list[JudgedSimulation]] = defaultdict(list)
         for each in self.simulations:
             found[each.slot].append(each)
         return found
@@ -192,7 +214,7 @@ class RescoredRecord:
         return [slot for slot in self.slots if slot not in self.by_slot]
 
     @cached_property
-    def passes(self) -> Mapping[Simulation, bool | None]:
+    def by_trial(self) -> Mapping[Simulation, bool | None]:
         """The verdict on each planned trial; None if it has none.
 
         Of several simulations of one trial, all must pass.
@@ -208,7 +230,7 @@ class RescoredRecord:
             for slot, several in verdicts.items()
         }
 
-    def verdict_alone(self, each: RescoredSimulation) -> bool | None:
+    def verdict_alone(self, each: JudgedSimulation) -> bool | None:
         """Return the verdict on a simulation, whatever else is recorded of the same trial."""
         if each.impossible_ending:
             return False
@@ -221,7 +243,7 @@ class RescoredRecord:
         """Every planned trial as statistics see it."""
         return [
             Outcome(*slot, passed, reason=None if passed is not None else self._reason(slot))
-            for slot, passed in self.passes.items()
+            for slot, passed in self.by_trial.items()
         ]
 
     def _reason(self, slot: Simulation) -> str:
@@ -246,11 +268,7 @@ class RescoredRecord:
         return summarise(outcomes).overall.scores.get(1) if outcomes else None
 
     @property
-    def compared(self) -> list[RescoredSimulation]:
-        return [each for each in self.simulations if each.compared]
-
-    @property
-    def disagreeing(self) -> list[RescoredSimulation]:
+    def disagreeing(self) -> list[JudgedSimulation]:
         return [each for each in self.simulations if each.differences]
 
     @property
@@ -259,20 +277,12 @@ class RescoredRecord:
         return Counter(each.problem for each in self.simulations if each.problem)
 
 
-def rescore_record(
-    record: SimulationRecord,
-    options: ScoringOptions | None = None,
-    *,
-    judge: Judge | None = None,
-    on_progress: Callable[[int], object] | None = None,
-) -> RescoredRecord:
-    """Judge every simulation of a record; ``on_progress`` gets how many are done.
+def _is_lost(report: Tau2Report) -> bool:
+    return bool(mapping(report.raw, FILED))
 
-    ``judge`` decides natural-language assertions.
-    """
-    found = RescoredRecord(record, options, judge=judge)
-    for number, item in enumerate(record.items, 1):
-        found.judge(item)
-        if on_progress is not None:
-            on_progress(number)
-    return found
+
+def _is_known(domain: str | None) -> bool:
+    try:
+        return domain is not None and bool(domain_named(domain))
+    except UnknownDomainError:
+        return False
