@@ -15,20 +15,26 @@ BROWSER_VENV := .venv-browser
 BROWSER_READY := $(BROWSER_VENV)/.ready
 RAY_VENV := .venv-ray
 RAY_READY := $(RAY_VENV)/.ready
+AGENTDOJO_VENV := .venv-agentdojo
+AGENTDOJO_READY := $(AGENTDOJO_VENV)/.ready
 # A busy machine may take a minute to start what Ray needs; Ray's own patience is 20 to 60 seconds.
 RAY_ENV := RAY_USAGE_STATS_ENABLED=0 RAY_gcs_server_port_wait_time_s=300 \
   RAY_gcs_server_request_timeout_seconds=300 RAY_worker_register_timeout_seconds=300
 # Libraries that cannot share an environment, or that are too large for everybody's: each is named
 # like the extra that brings it and has a file of pinned versions in requirements/frameworks/.
 FRAMEWORKS := smolagents langgraph llamaindex camel openai-agents pydantic-ai litellm \
-  transformers mlflow wandb verifiers acp a2a
+  transformers mlflow wandb verifiers acp a2a exchange
 FRAMEWORK_VENVS := .venv-frameworks
 # The module to import, where it is not called like the extra.
 MODULE_llamaindex := llama_index
 MODULE_openai-agents := agents
 MODULE_pydantic-ai := pydantic_ai
 MODULE_transformers := torch
+MODULE_exchange := atif
+# What checks our files in public formats needs a newer Python than we do.
+EXCHANGE_PYTHON := 3.12
 UV := .venv-uv/bin/uv
+UV_VERSION := 0.13.8
 INSTALL := UV=$(UV) scripts/install
 # It comes from the makers of the theme that the pages had before, reads the same mkdocs.yml and is
 # kept up; MkDocs 1 is not, and MkDocs 2 has no plugins, without which there are no API pages.
@@ -39,7 +45,7 @@ RAY_TEST = $(RAY_ENV) MASEVAL_REQUIRE_LIBRARY=ray $(RAY_VENV)/bin/python -m pyte
   -m "needs(library='ray')"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-beside test-browser test-frameworks test-ray test-pythons quick check coverage bench pictures docs \
+.PHONY: help demo test test-beside test-browser test-frameworks test-ray test-agentdojo test-pythons quick check coverage bench pictures docs \
   serve release
 
 help: ## List the targets
@@ -72,10 +78,25 @@ test-framework-%: $(FRAMEWORK_VENVS)/%/.ready
 	  $(FRAMEWORK_VENVS)/$*/bin/python -m pytest -q \
 	  tests/interface tests/test_examples.py -m "needs(library='$(or $(MODULE_$*),$*)')"
 
+test-framework-exchange: $(READY)
+	@found=$$($(BIN)/python -m scripts.pythons $(EXCHANGE_PYTHON) | cut -d ' ' -f 2); \
+	if [ -n "$$found" ]; then $(MAKE) --no-print-directory PYTHON="$$found" test-with-exchange; \
+	else echo "exchange: skipped, as this machine has no Python $(EXCHANGE_PYTHON)"; fi
+
+.PHONY: test-framework-exchange test-with-exchange
+test-with-exchange: $(FRAMEWORK_VENVS)/exchange/.ready
+	@echo "exchange:"
+	@MASEVAL_REQUIRE_LIBRARY=atif $(FRAMEWORK_VENVS)/exchange/bin/python -m pytest -q tests/exchange \
+	  -m "needs(library='atif')"
+
 # A process that has been connected to a Ray of its own is not accepted by a cluster, so these are two.
 test-ray: $(RAY_READY) ## Try runs on Ray, with several nodes on this machine
 	@$(RAY_TEST) tests/interface/ray --ignore-glob='*/test_on_*'
 	@$(RAY_TEST) tests/interface/ray/test_on_*.py
+
+test-agentdojo: $(AGENTDOJO_READY) ## Try the benchmark of plugins/agentdojo against its library
+	@$(AGENTDOJO_VENV)/bin/python -m pytest -q -n $(WORKERS) -c plugins/agentdojo/pyproject.toml \
+	  plugins/agentdojo/tests
 
 test-pythons: $(READY) ## Run the quick tests with each newer Python that is here, or with VERSIONS
 	@$(BIN)/python -m scripts.pythons $(VERSIONS) | while read -r version python; do \
@@ -127,19 +148,21 @@ define CHECK_PYTHON
 	  exit 1; } >&2
 endef
 
-$(DEMO_READY): pyproject.toml
+$(DEMO_READY): pyproject.toml | $(UV)
 	$(CHECK_PYTHON)
-	@echo "Setting up $(DEMO_VENV), once: a virtual environment ..." >&2
-	@$(PYTHON) -m venv $(DEMO_VENV)
 	@echo "Setting up $(DEMO_VENV), once: maseval and the few packages it needs ..." >&2
-	@$(DEMO_VENV)/bin/python -m pip --disable-pip-version-check -q install -e ".[view]" >&2
+	@$(PYTHON) -m venv --without-pip $(DEMO_VENV)
+	@$(INSTALL) $(DEMO_VENV) -e ".[view]" >&2
 	@touch $@
 
-# It installs what all other environments hold.
+# It installs what all other environments hold. Half of the demo's setting up would go into a copy
+# of pip that is used once; a Python that has pip needs no other.
 $(UV):
 	$(CHECK_PYTHON)
-	@$(PYTHON) -m venv .venv-uv
-	@.venv-uv/bin/python -m pip --disable-pip-version-check -qq install uv==0.13.8
+	@$(PYTHON) -m pip --disable-pip-version-check -qq install --no-compile --target .venv-uv \
+	  uv==$(UV_VERSION) 2>/dev/null || { \
+	  $(PYTHON) -m venv .venv-uv && \
+	  .venv-uv/bin/python -m pip --disable-pip-version-check -qq install uv==$(UV_VERSION); }
 
 # Python compiles what it imports; most of what an environment of a framework holds is never
 # imported. In that of all tests, a warning of the compiler would be an error of a test.
@@ -164,6 +187,14 @@ $(RAY_READY): requirements/ray.txt pyproject.toml | $(UV)
 	@$(PYTHON) -m venv $(RAY_VENV)
 	@$(INSTALL) $(RAY_VENV) --no-deps -r $<
 	@$(INSTALL) $(RAY_VENV) --no-deps -e .
+	@touch $@
+
+# The library brings the clients of four providers, of which the benchmark needs none.
+$(AGENTDOJO_READY): plugins/agentdojo/requirements.txt plugins/agentdojo/pyproject.toml pyproject.toml | $(UV)
+	@echo "Setting up $(AGENTDOJO_VENV), once ..." >&2
+	@$(PYTHON) -m venv $(AGENTDOJO_VENV)
+	@$(INSTALL) $(AGENTDOJO_VENV) --no-deps -r $<
+	@$(INSTALL) $(AGENTDOJO_VENV) --no-deps -e . -e plugins/agentdojo
 	@touch $@
 
 .PRECIOUS: $(FRAMEWORK_VENVS)/%/.ready

@@ -27,7 +27,7 @@ from benchmarks.table import FIGURES, Figure, show
 BENCHES = (
     *("scoring", "compliance", "trust", "tau2_world", "engine", "banking", "statistics"),
     *("sequential", "storage", "agents", "servers", "telemetry", "report_page", "search"),
-    *("frames", "view", "start", "cores", "tau2_run", "gym", "judging"),
+    *("frames", "view", "start", "cores", "tau2_run", "gym", "judging", "original"),
 )
 HISTORY = Path(__file__).with_name("history.jsonl")
 MINUTES = 15.0

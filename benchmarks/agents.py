@@ -16,10 +16,10 @@ from typing import Any
 
 from benchmarks.table import best, seconds, show
 from maseval import ScriptedModelAdapter, commands
+from maseval.app.running.own_agents import load_agent
 from maseval.benchmark.tau2 import Tau2Environment
-from maseval.benchmark.tau2.agent_brief import MakeAgent
-from maseval.benchmark.tau2.app.running.own_agents import load_agent
 from maseval.benchmark.tau2.data_loader import DataUnavailableError
+from maseval.core.agent_brief import MakeAgent
 from maseval.interface.extras import is_installed
 from maseval.runs import RunFolder
 from maseval.server import ChatServer, ModelServer, ReplayServer

@@ -6,14 +6,13 @@ are known beforehand, and every call is made.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from benchmarks.table import best, note, seconds, show
 from benchmarks.tau2 import contract_folder, conversations, every_call_made
 from maseval.benchmark.tau2.certify import certify
-from maseval.benchmark.tau2.rescoring.record import open_record
-from maseval.benchmark.tau2.results import RecordedSimulation
+from maseval.benchmark.tau2.results.recorded import Claims, report_of_recorded
 from maseval.benchmark.tau2.review.audit import audit
 from maseval.benchmark.tau2.review.causes import find_cause
 from maseval.benchmark.tau2.review.explain import explain
@@ -80,13 +79,24 @@ def certifying(records: dict[str, list[Record]]) -> float:
 
     def run() -> None:
         for domain, those in records.items():
-            recorded = (
-                RecordedSimulation(each["simulation"], domain, each["solo"], each["reward_info"])
-                for each in those
-            )
-            certify(open_record(recorded))
+            certify(Lines(domain, those))
 
     return best(run, ROUNDS) / count * 1000
+
+
+class Lines:
+    """Recorded conversations of a domain, like a file of them."""
+
+    claims = Claims()
+
+    def __init__(self, domain: str, records: list[Record]) -> None:
+        self.domain, self.records = domain, records
+
+    def reports(self, on_malformed: object = None) -> Iterator[Any]:
+        """Yield a report on each conversation."""
+        for each in self.records:
+            about = {"solo": each["solo"], "verdict": each["reward_info"]}
+            yield report_of_recorded(each["simulation"], domain=self.domain, **about)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from maseval.core.context import TaskContext as TaskContext
 from maseval.core.environment import Environment as Environment
 from maseval.core.evaluator import Evaluator as Evaluator
 from maseval.core.exceptions import AgentError as AgentError
+from maseval.core.exceptions import ConfigurationError as ConfigurationError
 from maseval.core.exceptions import EnvironmentError as EnvironmentError
 from maseval.core.exceptions import MASEvalError as MASEvalError
 from maseval.core.exceptions import TaskFrozenError as TaskFrozenError

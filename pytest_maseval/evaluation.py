@@ -15,15 +15,15 @@ import pytest
 from maseval.app.results.checklist import check_allowed
 from maseval.app.results.results import INTERRUPTED, RunResult
 from maseval.app.running.options import list_options
-from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.commands import tau2
+from maseval.core.agent_brief import MakeAgent
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.words import percent
 from maseval.runs import RunFolder
 from maseval.stats import Requirement, outcomes_of, requirement
+from maseval.stats.clusters import counted_tasks
 from maseval.stats.planning import ALPHA, check_alpha, check_at_least
-from maseval.stats.trials import by_task
 from pytest_maseval import MARK, RUNS
 
 _VERDICTS = {"met": "reached", "missed": "missed", "undecided": "not decided"}
@@ -121,8 +121,8 @@ class AgentEvaluation:
         if result.stopped and result.stopped.startswith(INTERRUPTED):
             pytest.exit(f"{result.stopped}; maseval show {result.folder}", returncode=2)
         _check_complete(result)
-        trials = by_task(outcomes_of(RunFolder.read(result.folder).reports()))
-        found = requirement(list(trials.values()), asked.at_least, asked.alpha)
+        trials, places = counted_tasks(outcomes_of(RunFolder.read(result.folder).reports()))
+        found = requirement(trials, asked.at_least, asked.alpha, places)
         evaluation = Evaluation(result, found)
         self.notes.append((MARK, str(evaluation)))
         return evaluation

@@ -39,6 +39,7 @@ ROOMS = {
     "view": ["maseval/view"],
     "server": ["maseval/server"],
     "data": ["maseval/data"],
+    "exchange": ["maseval/exchange"],
     "frames": ["maseval/frames"],
     "testing": ["maseval/testing"],
     "compat and the rest": ["maseval"],

@@ -2,6 +2,8 @@
 
 import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from functools import cache
@@ -117,3 +119,40 @@ def test_the_same_gold_play_passes_in_every_system(name, tau2_data, tmp_path):
         actions = load_raw_task(report.domain, report.task_id)["evaluation_criteria"]["actions"]
         assert made == [(each["name"], each["arguments"]) for each in actions]
         assert report.tokens > 0
+
+
+READMES = sorted((CHECKOUT / "examples").glob("*/README.md"))
+
+
+def test_every_folder_of_examples_says_what_is_in_it_in_a_few_lines():
+    folders = {path for path in (CHECKOUT / "examples").iterdir() if path.is_dir()}
+
+    assert {path.parent for path in READMES} == {
+        each for each in folders if each.name != "__pycache__"
+    }
+    listed = (CHECKOUT / "examples" / "README.md").read_text(encoding="utf-8")
+    for path in READMES:
+        text = path.read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 16
+        assert f"({path.parent.name})" in listed
+
+
+@pytest.mark.parametrize(
+    "path", [pytest.param(each, marks=needing("openai"), id=each.parent.name) for each in READMES]
+)
+def test_the_command_of_a_folder_runs_offline(path, tau2_data, tmp_path):
+    """Each in a copy of the examples, with the agent that ``maseval new`` writes beside them."""
+    shutil.copytree(CHECKOUT / "examples", tmp_path / "examples")
+    assert finished("new", "agent", "my_agent", folder=tmp_path)[0] == 0
+    text = path.read_text(encoding="utf-8")
+    (found,) = re.findall(r"```sh\n(.*?)\n```", text, re.S)
+    *before, command = found.splitlines()
+    place = tmp_path.joinpath(*(each.removeprefix("cd ") for each in before))
+    program, *options = shlex.split(command)
+
+    if program == "python":
+        assert printed_by(tmp_path / options[0], *options[1:])
+        return
+    assert program == "maseval"
+    code, out, errors = finished(*options, folder=place)
+    assert code == ("The run ends with 1" in text), out + errors

@@ -38,7 +38,7 @@ RANKS = {
         report runs server interface
         benchmark.macs benchmark.tau2
         benchmark
-        data stats
+        data exchange stats
         maseval
         core
         compat
@@ -63,12 +63,13 @@ RANKS = {
         outcome
         context registry report teamwork
         callbacks
+        agent_brief
         agent environment user evaluator
         judge
         simulator scripted model scorer tool task
         answers answer_cache reasoning structured judge_record
         providers messages tracing usage seeding system_info provider_errors
-            call_policy clock recorded words event_loop scoring_options finding
+            call_policy clock recorded words event_loop scoring_options finding harm
         storage
         exceptions lazy
     """,
@@ -85,7 +86,7 @@ RANKS = {
         scoring remote_state
         conversation
         agent user environment
-        overrides
+        overrides perturbation
         data_loader wording
         world
         domains
@@ -93,10 +94,11 @@ RANKS = {
         texts
         versions
         data
-        formats agent_brief
+        formats
     """,
     "maseval.benchmark.tau2.review": """
-        causes audit timeline judged
+        causes audit harm judged
+        timeline
         explain
         errata
         policy

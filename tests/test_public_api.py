@@ -22,7 +22,7 @@ CONTRACT = (
 )
 
 ADDED = (
-    "ConfigurableMixin Report ScriptedModelAdapter register_model resolve_model "
+    "ConfigurableMixin ConfigurationError Report ScriptedModelAdapter register_model resolve_model "
     "tool_call tool_definition "
 )
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maseval.app.results.explained import Review
 from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
-from maseval.app.results.variants import Variant
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.finding import Finding
+from maseval.core.harm import HarmFound
 from maseval.core.lazy import find_entry_points
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
@@ -30,12 +30,14 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.config import UNTIL
 from maseval.runs.recording import Recording, outcomes_in
 from maseval.runs.verdict_check import VerdictChecker
+from maseval.stats import Measure
 
 if TYPE_CHECKING:  # for pages and for entry points, which most commands do not load
     from importlib.metadata import EntryPoint
 
     from maseval.core.judge import Question
     from maseval.core.judge_record import Judgement
+    from maseval.exchange.atif_writing import Conversation
     from maseval.report.index import TaskFindings
 
 GROUP = "maseval.benchmarks"
@@ -56,7 +58,8 @@ class RecordedOutcomes(NamedTuple):
 
     ``recording`` is what they were read from, with the verdicts that hold. ``notes`` say what is
     wrong with it. ``tasks`` has a hash of each task's content, as far as it is known. ``unlisted``
-    are further tasks of the split that the record should hold.
+    are further tasks of the split that the record should hold. ``measure`` is what stands in the
+    place of the verdict, if another number was asked for.
     """
 
     recording: Recording
@@ -66,6 +69,7 @@ class RecordedOutcomes(NamedTuple):
     notes: Sequence[str] = ()
     tasks: Mapping[TaskKey, str] = MappingProxyType({})
     unlisted: Sequence[TaskKey] = ()
+    measure: Measure | None = None
 
 
 class JudgedShareKind(NamedTuple):
@@ -168,9 +172,13 @@ class BenchmarkSupport:
         """Return sentences that must accompany the numbers of a run."""
         return ()
 
-    def variants(self, folder: Recording) -> Sequence[Variant]:
-        """Return the numbers beside the official one that the findings about a run give."""
+    def measures(self, folder: Recording) -> Sequence[Measure]:
+        """Return the numbers of the benchmark: beside the official one, and which that is."""
         return ()
+
+    def harm(self, report: Report) -> HarmFound | None:
+        """Return what the databases prove that a simulation did wrong; None if nobody can tell."""
+        return None
 
     # Judges: for ``judge``, and wherever numbers are shown.
 
@@ -213,6 +221,9 @@ class BenchmarkSupport:
         """Return True for a results file of this benchmark; read no further than needed."""
         return False
 
+    public_name: str | None = None
+    """The name by which public collections of results know the benchmark."""
+
     exports: str | None = None
     """The name of the form in which ``export`` writes runs, for ``maseval export --format``."""
 
@@ -221,6 +232,13 @@ class BenchmarkSupport:
     ) -> Sequence[ExportedPath]:
         """Write a run as the files of the original benchmark, by default into its folder."""
         raise NotImplementedError
+
+    def conversations(self, folder: Recording) -> "Iterator[Conversation] | None":
+        """Return the recorded conversations for ``maseval export --format atif``.
+
+        None if they are to be made of the reports, as for any benchmark.
+        """
+        return None
 
     def score(self, files: Sequence[str | os.PathLike[str]], **options: Any) -> Any:
         """Judge recorded conversations again, and compare with the recorded rewards."""

@@ -1,28 +1,36 @@
 """The command ``maseval``, put together from its commands; to add one, name its place here."""
 
-from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import typer
 
-from maseval.cli.command_line import RenamedWords, RootGroup, examples, root_options
+from maseval.cli.command_line import Commands, RootGroup, as_command, examples, root_options
 
 # The words after --until that name a run.
 COMPARISONS = ("better-than", "not-worse-than")
 _OF_A_DOMAIN = (["run"], ["mcp"], ["play"])
 
 
-def _tag_words(rest: Sequence[str]) -> list[str]:
-    """Return ``note RUN [TEXT] [--clear]`` in the words of ``tag``."""
-    run, text, others = rest[:1], rest[1:2], rest[2:]
-    if text == ["--clear"]:
-        text = [""]
-    elif text and text[0].startswith("--"):
-        text, others = [], rest[1:]
-    return ["tag", *run, *(["--note", *text] if text else []), *others]
+class _WithOffered(Commands):
+    """Our commands, and after them those that other packages offer."""
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self:
+            return super().__getitem__(name)
+        from maseval.cli.offered import load_offered, offered_commands  # most commands are ours
+
+        return as_command(name, load_offered(offered_commands()[name]))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            return default
 
 
 class AllCommands(RootGroup):
+    kept_in = _WithOffered
     places: ClassVar[Mapping[str, str]] = {
         "demo": "maseval.cli.run:demo",
         "new": "maseval.cli.run:new",
@@ -37,6 +45,7 @@ class AllCommands(RootGroup):
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
         "plan": "maseval.cli.compare:plan",
+        "reliability": "maseval.cli.reliability:reliability",
         "report": "maseval.cli.runs:report",
         "export": "maseval.cli.runs:export",
         "bundle": "maseval.cli.runs:bundle",
@@ -46,16 +55,16 @@ class AllCommands(RootGroup):
         "tau2": "maseval.cli.tau2:app",
         "macs": "maseval.cli.macs:app",
     }
-    former: ClassVar[Mapping[str, str | RenamedWords]] = {
-        "tau2 score": "score",
-        "tau2 explain": "explain",
-        "tau2 comply": "comply",
-        "tau2 export": "export --format tau2-bench",
-        "tau2 show": "tau2 tasks",
-        "macs export": "export --format macs",
-        "note": _tag_words,
-        "unbundle": "bundle --open",
-    }
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        from maseval.cli.offered import offered_commands
+
+        return list(dict.fromkeys([*self.places, *offered_commands()]))
+
+    def place(self, name: str) -> str | None:
+        from maseval.cli.offered import offered_commands
+
+        return super().place(name) or offered_commands()[name].value
 
 
 app = typer.Typer(

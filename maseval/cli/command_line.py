@@ -25,7 +25,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from maseval import __version__
-from maseval.cli.console import inert, note, own_commands, release_stream, stderr
+from maseval.cli.console import inert, own_commands, release_stream, stderr
 from maseval.core.exceptions import MASEvalError, ResultFileError, is_machine_failure
 from maseval.core.storage.redaction import Secrets, redact_command, redact_text
 
@@ -35,18 +35,41 @@ ALL_HELP = "--help-all"
 # Options that few people need: the help of a command with many leaves them to --help-all.
 RARE_OPTIONS = frozenset(
     (
-        *("ray_address", "processes", "force", "max_wait"),
-        *("allow", "agent_env", "junit_xml", "retry_failed", "prices", "fork", "resume_changed"),
-        *("reasoning", "split", "mode", "texts", "max_errors"),
-        *("user_args", "tool_model", "embedded_tasks"),
-        *("as_recorded", "strict", "user"),
-        *("key_env", "host", "timeout", "overwrite", "engine", "cache", "max_steps", "seed"),
+        "ray_address",
+        "processes",
+        "force",
+        "max_wait",
+        "allow",
+        "agent_env",
+        "junit_xml",
+        "retry_failed",
+        "prices",
+        "fork",
+        "resume_changed",
+        "reasoning",
+        "split",
+        "mode",
+        "texts",
+        "max_errors",
+        "user_args",
+        "tool_model",
+        "embedded_tasks",
+        "as_recorded",
+        "strict",
+        "user",
+        "key_env",
+        "host",
+        "timeout",
+        "overwrite",
+        "engine",
+        "cache",
+        "max_steps",
+        "seed",
+        "perturb",
+        "ask_confidence",
     )
 )
 _MANY = 6
-
-RenamedWords = Callable[[Sequence[str]], list[str]]
-"""A function from the words after a former name to those of the command that took its place."""
 
 
 class PlainCommand(TyperCommand):
@@ -75,23 +98,39 @@ class PlainCommand(TyperCommand):
         return found
 
 
+class Commands(dict[str, Any]):
+    """The places of commands, each loaded when it is looked up."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _load(name, super().__getitem__(name))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        place = super().get(name)
+        return default if place is None else _load(name, place)
+
+
 class CommandGroup(TyperGroup):
     """A group that loads its commands on demand."""
 
     places: ClassVar[Mapping[str, str]] = {}
     """``module:name`` of each command, in the order of the help."""
+    kept_in: ClassVar[type[Commands]] = Commands
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._listing = False
         if self.places:
-            self.commands = _Commands(self.places)
+            self.commands = self.kept_in(self.places)
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
         return _simplify(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
+
+    def place(self, name: str) -> str | None:
+        """Return ``module:name`` of a command; None for one that is loaded already."""
+        return self.places.get(name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._listing = True
@@ -101,8 +140,8 @@ class CommandGroup(TyperGroup):
             self._listing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self._listing and cmd_name in self.places:
-            description = _description(self.places[cmd_name])
+        if self._listing and (place := self.place(cmd_name)) is not None:
+            description = _description(place)
             if description is not None:
                 return PlainCommand(cmd_name, help=description)
         return super().get_command(ctx, cmd_name)
@@ -123,21 +162,14 @@ def command_group(
     return group
 
 
-class _Commands(dict[str, Any]):
-    """The places of commands, each loaded when it is looked up."""
-
-    def __getitem__(self, name: str) -> Any:
-        return _load(name, super().__getitem__(name))
-
-    def get(self, name: str, default: Any = None) -> Any:
-        place = super().get(name)
-        return default if place is None else _load(name, place)
-
-
 @cache
 def _load(name: str, place: str) -> Any:
     module, _, function = place.partition(":")
-    found = getattr(import_module(module), function)
+    return as_command(name, getattr(import_module(module), function))
+
+
+def as_command(name: str, found: Any) -> Any:
+    """Return a function or a group of Typer's as a command of that name."""
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False)
         alone.command(name, cls=PlainCommand, **found.more)(found)
@@ -155,7 +187,7 @@ def _description(place: str) -> str | None:
         return None
     for each in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
         match each:
-            case ast.FunctionDef() if each.name == name:
+            case ast.FunctionDef() | ast.ClassDef() if each.name == name:
                 return inspect.cleandoc(ast.get_docstring(each) or "")
             case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(keywords=given)):
                 found = [word.value for word in given if word.arg == "help" and target == name]
@@ -233,30 +265,15 @@ _JUDGING = frozenset({"gate"})
 class RootGroup(CommandGroup):
     """The group of all commands: keeps the words typed, and turns errors into messages."""
 
-    former: ClassVar[Mapping[str, str | RenamedWords]] = {}
-    """The name of a command until this version, and the words that took its place."""
-
     def make_context(
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
     ) -> typer.Context:
         words = list(args)
         ours = [word for word in words if word == _DEBUG]
-        given = [*ours, *self._rename([word for word in words if word != _DEBUG])]
+        given = [*ours, *(word for word in words if word != _DEBUG)]
         context: Any = super().make_context(info_name, given, *rest, **more)
         context.meta.setdefault(_WORDS, [str(info_name), *words])
         return context  # type: ignore[no-any-return]
-
-    def _rename(self, words: list[str]) -> list[str]:
-        for old, new in self.former.items():
-            before = old.split()
-            if words[: len(before)] == before:
-                rest = words[len(before) :]
-                given = [*new.split(), *rest] if isinstance(new, str) else new(rest)
-                name = new if isinstance(new, str) else given[0]
-                told = f"`maseval {old}` is now `maseval {name}`; the old name will go in 0.9."
-                stderr().print(note(told))
-                return given
-        return words
 
     def invoke(self, ctx: typer.Context) -> Any:  # type: ignore[override]  # its own Context
         try:

@@ -41,6 +41,9 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.stats.forecast import Forecast
 
 
+MEASURE = "Another number of the benchmark than its verdict, by its name."
+
+
 @with_examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure"),
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
@@ -51,6 +54,7 @@ if TYPE_CHECKING:  # help must not load what makes these
 def compare(
     runs: list[str] = runs_argument("Runs or results files, two or more."),
     k: int = option(1, "The pass^k that is compared.", "-k"),
+    measure: str | None = option(None, MEASURE),
     anyway: bool = flag(
         "Compare runs even if judged differently or under different rules.", "--anyway"
     ),
@@ -69,6 +73,7 @@ def compare(
             options=ScoringOptions(**scoring),
             anyway=anyway,
             explain=explain,
+            measure=measure,
             on_progress=count,
         )
     from maseval.app.comparing.blocks import comparison_blocks  # help must not load it
@@ -94,6 +99,7 @@ def gate(
         None, "The pass^1 that the run must be shown to reach, in percent; needs no baseline."
     ),
     k: int = option(1, "The pass^k that decides.", "-k"),
+    measure: str | None = option(None, MEASURE),
     margin: float = option(0.0, "Loss that is tolerated, in percentage points."),
     alpha: float = option(0.05, "Accepted risk of calling a run worse when it is not."),
     allow_incomplete: bool = flag(
@@ -133,6 +139,7 @@ def gate(
                 alpha=alpha,
                 allow_incomplete=allow_incomplete,
                 options=ScoringOptions(**scoring),
+                measure=measure,
             )
         else:
             found = commands.gate(
@@ -147,6 +154,7 @@ def gate(
                 anyway=anyway,
                 explain=explain,
                 options=ScoringOptions(**scoring),
+                measure=measure,
                 on_progress=count,
             )
     if junit is not None:
@@ -213,6 +221,7 @@ def plan(
     between: str | None = option(
         None, "Two levels of a factor of a grid: system=react,team.", "--between"
     ),
+    measure: str | None = option(None, MEASURE),
     labels: bool = flag(
         "How narrow labels make a number of RUN that a judge counts, before any is made.",
         "--labels",
@@ -243,6 +252,7 @@ def plan(
         precision=None if precision is None else precision / 100,
         between=between,
         cells=cells,
+        measure=measure,
     )
     if as_json:
         print_json(found.to_dict())

@@ -8,7 +8,6 @@ import typer
 
 from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.data import VERSIONS
-from maseval.cli.console import note, stderr
 from maseval.core.scoring_options import ScoringKeywords
 
 
@@ -93,20 +92,15 @@ SCORING = {
         "--data-version",
         show_default="runs: their own; files: by their form, else 0.2.0",
     ),
+    "task_id": option(
+        None,
+        "The task of an ATIF trajectory that does not name it, or a .json file that names each.",
+        "--task",
+    ),
 }
 
 T = TypeVar("T")
 _Command = TypeVar("_Command", bound=Callable[..., None])
-
-
-def renamed_option(former: T | None, old: str, value: T | None, new: str) -> T | None:
-    """Return the value of an option, or what was given under its old name, with a note."""
-    if former is None:
-        return value
-    stderr().print(
-        note(f"{old} of this command is now called {new}; {old} will be removed in 0.9.")
-    )
-    return former if value is None else value
 
 
 def with_scoring_options(**declared: Any) -> Callable[[_Command], _Command]:

@@ -8,9 +8,9 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval.app.results.costs import costs_by_role, costs_in_words
+from maseval.app.results.measured import MeasuredScore, beside_official
 from maseval.app.results.recording import warnings_on
 from maseval.app.results.results import RunResult, RunSummary
-from maseval.app.results.variants import VariantScore, variants_of_all
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.command_line import FAILED, INCOMPLETE, WRONG_USE
 from maseval.cli.console import (
@@ -75,20 +75,21 @@ def estimate(value: Estimate | None, gap: str = " ") -> str:
     return format_score(value.in_brief(), gap)
 
 
-def variant_parts(scores: Sequence[VariantScore]) -> Parts:
+def measure_parts(scores: Sequence[MeasuredScore]) -> Parts:
     """Yield the numbers beside the official one, over all domains, and what they change."""
-    variants = variants_of_all(scores)
-    if any(not each.same for each in variants):
-        official = next(e for e in scores if e.is_official and e.domain == variants[0].domain)
+    others = beside_official(scores)
+    counted = [each for each in others if each.mean is None]
+    if any(not each.same for each in counted):
+        official = next(e for e in scores if e.is_official and e.domain == others[0].domain)
         table = Table("counted", *number_columns(*(f"k = {k}" for k in official.pass_hat)))
-        for each in (official, *variants):
+        for each in (official, *counted):
             name = "the official number" if each.is_official else each.counted
-            table.add_row(
-                f"pass^k, {name}", *(estimate(each.pass_hat.get(k)) for k in official.pass_hat)
-            )
+            label = each.measure.label if each.is_recorded and each.measure else f"pass^k, {name}"
+            numbers = (estimate(each.pass_hat.get(k)) for k in official.pass_hat)
+            table.add_row(inert(label), *numbers)
         yield table
-    for each in variants:
-        yield inert(f"{each.counted}: {each.effect}")
+    for each in others:
+        yield inert(each.told)
 
 
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:

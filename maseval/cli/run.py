@@ -12,8 +12,7 @@ from maseval.cli.console import counting, here, inert, program, stderr, stdout
 from maseval.cli.options import AsJson, argument, flag, option
 from maseval.cli.results import print_outcome
 from maseval.cli.run_file import read_run_file
-from maseval.cli.running import command_with, display, run_and_finish
-from maseval.core.exceptions import ConfigurationError
+from maseval.cli.running import command_with, display, run_or_plan
 
 
 @with_examples(
@@ -42,13 +41,14 @@ def run(
     ),
     as_json: AsJson = False,
     dry_run: bool = flag(
-        "Of a FILE.toml: show its runs and their estimated cost; ask no model, write nothing.",
+        "Show what would run, and of tau2 its estimated cost; ask no model, write nothing.",
         "--dry-run",
         rich_help_panel=EXECUTION,
     ),
     rehearse: str | None = option(
         None,
-        "Of a FILE.toml: play its runs of tau2 with the scripted model gold, noop or noisy.",
+        "Let a scripted model of the benchmark, such as gold, play the model of --agent; of a "
+        "FILE.toml: of all its runs.",
         "--rehearse",
         rich_help_panel=EXECUTION,
     ),
@@ -68,12 +68,7 @@ def run(
     if benchmark.endswith(".toml"):
         _run_file(Path(benchmark), context, rehearse, as_json=as_json, dry_run=dry_run)
         return
-    if dry_run or rehearse:
-        raise ConfigurationError(
-            "--dry-run and --rehearse are for the runs of a FILE.toml and for maseval tau2 run; "
-            f"leave them out to run {benchmark}"
-        )
-    run_and_finish(context, as_json=as_json)
+    run_or_plan(context, as_json=as_json, dry_run=dry_run)
 
 
 def _run_file(

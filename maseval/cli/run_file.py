@@ -29,7 +29,14 @@ BENCHMARK, NAME = "benchmark", "name"
 GRID, SKIP, SYSTEM = "grid", "skip", "system"
 # Each is a run with a folder; nobody waits for more.
 _MOST_CELLS = 1_000
-_COMMANDS = {"tau2": ("tau2", "run"), "macs": ("macs", "run")}
+_OURS = {"tau2": ("tau2", "run"), "macs": ("macs", "run")}
+
+
+def _command_of(benchmark: str) -> tuple[str, ...] | None:
+    """Return the words of the command that runs a benchmark of that name; None for a reference."""
+    from maseval.cli.offered import offered_commands
+
+    return _OURS.get(benchmark) or ((benchmark, "run") if benchmark in offered_commands() else None)
 
 
 class FileRun(NamedTuple):
@@ -91,7 +98,7 @@ _NO_FACTORS = frozenset({"as_json", "budget", "dry_run", "output"})
 
 def _options_of(context: typer.Context, benchmark: str) -> set[str]:
     """Return the options of the command that runs a benchmark, and ``benchmark``."""
-    command, _, _ = command_named(context, _COMMANDS.get(benchmark, ("run",)))
+    command, _, _ = command_named(context, _command_of(benchmark) or ("run",))
     spellings = (word for each in command.params for word in (*each.opts, *each.secondary_opts))
     named = {word.lstrip("-").replace("-", "_") for word in spellings}
     return {BENCHMARK, *named, *(str(each.name) for each in command.params)}
@@ -100,7 +107,7 @@ def _options_of(context: typer.Context, benchmark: str) -> set[str]:
 def _check_names(path: Path, run: FileRun, context: typer.Context) -> None:
     """Raise for an option that the command of a run does not have, where it stands in the file."""
     benchmark = run.options.get(BENCHMARK)
-    if not isinstance(benchmark, str) or benchmark not in _COMMANDS:
+    if not isinstance(benchmark, str) or _command_of(benchmark) is None:
         return  # one of somebody's own says by itself what it takes
     known = _options_of(context, benchmark)
     unknown = next((name for name in run.options if name not in known), None)
@@ -155,9 +162,9 @@ def command_words(run: FileRun, path: Path) -> list[str]:
     benchmark = given.pop(BENCHMARK, None)
     if not isinstance(benchmark, str):
         raise ConfigurationError(
-            f'{BENCHMARK} is {benchmark!r}; write {BENCHMARK} = "tau2", "macs" or "FILE.py:NAME"'
+            f'{BENCHMARK} is {benchmark!r}; write {BENCHMARK} = "tau2" or "FILE.py:NAME"'
         )
-    command = _COMMANDS.get(benchmark, ("run", benchmark))
+    command = _command_of(benchmark) or ("run", benchmark)
     return [*command, *(word for option in given.items() for word in option_words(*option))]
 
 
@@ -313,7 +320,7 @@ def _benchmark_of_cell(levels: Sequence[Level], shared: Mapping[str, Any]) -> st
     found = next((each for each in of_levels if each is not None), shared.get(BENCHMARK))
     if not isinstance(found, str):
         raise ConfigurationError(
-            f'{BENCHMARK} is {found!r}; write {BENCHMARK} = "tau2", "macs" or "FILE.py:NAME"'
+            f'{BENCHMARK} is {found!r}; write {BENCHMARK} = "tau2" or "FILE.py:NAME"'
         )
     return found
 

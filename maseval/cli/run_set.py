@@ -81,6 +81,10 @@ class _Part:
         return self.run.options.get(BENCHMARK) == _TAU2
 
     @property
+    def is_rehearsed(self) -> bool:
+        return self.is_tau2 or "rehearse" in self.run.options
+
+    @property
     def failure(self) -> str | None:
         """The reason for a run that has not ended well; None if it has."""
         if self.code is None:
@@ -227,7 +231,7 @@ class RunSet:
             else:
                 part.prepared.check()
                 part.planned, part.left, part.used = part.prepared.outlook()
-        if self.player and not part.is_tau2 and part.code is None:
+        if self.player and not part.is_rehearsed and part.code is None:
             part.code, part.note = 0, "only prepared: no scripted model can play it"
 
     def _prepared(self, part: _Part, **more: Any) -> FolderRun:
@@ -347,20 +351,26 @@ def _named_in_errors(path: Path, run: FileRun) -> Iterator[None]:
 # What costs something, or means nothing where a scripted model plays.
 _LEFT_OUT = frozenset(
     {
-        *("budget", "judge_model", "margin"),
-        *("trials", "until", "user_args", "user_model"),
+        "budget",
+        "judge_model",
+        "margin",
+        "trials",
+        "until",
+        "user_args",
+        "user_model",
     }
 )
 _OF_MODELS = frozenset({"agent_args", "agent_model", "mode", "reasoning"})
 
 
 def rehearsed(run: FileRun, player: str, path: Path) -> FileRun:
-    """Return a run of tau2 with the scripted model; one of another benchmark as it is.
+    """Return a run with the scripted model: of tau2, or of an agent of somebody's own.
 
-    An agent without a model that could be replaced is replaced by the player itself. The folder is
-    another one, and what differs from an earlier rehearsal starts anew.
+    Of tau2, an agent without a model that could be replaced is replaced by the player itself. The
+    folder is another one, and what differs from an earlier rehearsal starts anew.
     """
-    if run.options.get(BENCHMARK) != _TAU2:
+    is_tau2 = run.options.get(BENCHMARK) == _TAU2
+    if not is_tau2 and ":" not in str(run.options.get("agent", "")):
         return run
     options = {name: value for name, value in run.options.items() if name not in _LEFT_OUT}
     if ":" in str(options.get("agent", "")):
@@ -370,5 +380,5 @@ def rehearsed(run: FileRun, player: str, path: Path) -> FileRun:
         options["agent"] = player
     folder = run._replace(name=None).folder(path)
     output = folder.with_name(f"{folder.name}-rehearsed-{player}")
-    options |= {"user": "scripted", "fork": True, "output": str(output)}
+    options |= {"fork": True, "output": str(output), **({"user": "scripted"} if is_tau2 else {})}
     return run._replace(options=options)

@@ -21,10 +21,20 @@ from maseval.app.results.results import RunResult
 from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
 from maseval.app.running.progress import Display, RunProgress, pauses
 from maseval.cli.command_line import command_line, is_debugging
-from maseval.cli.console import chosen_stream, duration, inert, shorten_line, stderr
+from maseval.cli.console import (
+    chosen_stream,
+    duration,
+    here,
+    inert,
+    print_json,
+    shorten_line,
+    stderr,
+    stdout,
+)
 from maseval.cli.options import keyword_of
 from maseval.cli.results import consumption, estimate, finish
 from maseval.core.storage import strict_json
+from maseval.core.words import count_of
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.running.folder_run import FolderRun
@@ -159,6 +169,23 @@ def run_and_finish(context: typer.Context, *, as_json: bool) -> RunResult:
     result = prepare_run(context).execute()
     finish(result, chosen_stream(as_json), as_json=as_json, debug=is_debugging(context))
     return result
+
+
+def run_or_plan(context: typer.Context, *, as_json: bool, dry_run: bool) -> None:
+    """Run what the command asks for, or say what it would run."""
+    if not dry_run:
+        run_and_finish(context, as_json=as_json)
+        return
+    prepared = prepare_run(context)
+    prepared.check()
+    planned, left, _ = prepared.outlook()
+    folder = here(prepared.path)
+    if as_json:
+        print_json({"folder": str(prepared.path.absolute()), "planned": planned, "left": left})
+        return
+    console = stdout()
+    console.print(f"{count_of(left, 'simulation')} of {planned} would run into {inert(folder)}")
+    console.print("Nothing was run: leave out --dry-run to start.")
 
 
 def display(console: Console, head: Callable[[RunProgress], str] | None = None) -> Display:

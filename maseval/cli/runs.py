@@ -32,7 +32,6 @@ from maseval.cli.options import (
     argument,
     flag,
     option,
-    renamed_option,
     runs_argument,
     with_scoring_options,
 )
@@ -225,6 +224,7 @@ def report(
     ),
     ("maseval export theirs.json --format csv --as-recorded", "a results file, its own rewards"),
     ("maseval export last --format tau2-bench", "results files of v0.2.0, in the run's folder"),
+    ("maseval export last --format atif", "a trajectory for each simulation, for other programs"),
 )
 @with_scoring_options()
 def export(
@@ -233,11 +233,11 @@ def export(
     ),
     form: str | None = option(
         None,
-        "parquet, csv or jsonl; or the files of the original: tau2-bench, macs.",
+        "parquet, csv or jsonl; atif (trajectories), eee (Every Eval Ever); or the files of the "
+        "original: tau2-bench, macs.",
         "--format",
         show_default="by the extension of --output",
     ),
-    to: str | None = option(None, "", hidden=True),
     table: list[str] | None = option(
         None,
         "runs, simulations, messages, agents, tool_calls, checks, findings, scores or all "
@@ -252,6 +252,7 @@ def export(
         "-o",
         show_default="TABLE.FORM here",
     ),
+    single: bool = flag("With atif, all trajectories in one file, one on each line.", "--single"),
     overwrite: bool = flag("Replace existing files.", "--overwrite", "--force"),
     as_json: AsJson = False,
     **scoring: Unpack[ScoringKeywords],
@@ -266,11 +267,13 @@ def export(
     if form in commands.export_formats():
         if table:
             raise typer.BadParameter(f"{form} has no tables; leave out --table")
-        _export_originals(runs, form, output, overwrite, as_json)
+        _export_files(runs, form, output, overwrite, single, as_json)
         return
+    if single:
+        raise typer.BadParameter("--single is for --format atif")
     written = write(
         runs,
-        to=renamed_option(to, "--to", form, "--format"),
+        to=form,
         tables=table or ["simulations"],
         output=output,
         overwrite=overwrite,
@@ -285,11 +288,20 @@ def export(
         stderr().print(f"{inert(each.table)}: {count_of(each.rows, 'row')}")
 
 
-def _export_originals(
-    runs: list[str], form: str, output: Path | None, overwrite: bool, as_json: bool
+def _export_files(
+    runs: list[str],
+    form: str,
+    output: Path | None,
+    overwrite: bool,
+    single: bool,
+    as_json: bool,
 ) -> None:
+    if output is not None and len(runs) > 1:
+        raise typer.BadParameter(f"several runs as {form} have no common --output; leave it out")
     written = [
-        each for run in runs for each in commands.export(run, form, output, overwrite=overwrite)
+        each
+        for run in runs
+        for each in commands.export(run, form, output, overwrite=overwrite, single=single)
     ]
     print_parts((styled(words, "yellow") for each in written for words in each.notes), stderr())
     if as_json:
@@ -318,9 +330,11 @@ def bundle(
         show_default="NAME.maseval.zip here; its name below the runs",
     ),
     opened: bool = flag("Check an archive, and open it as a run.", "--open"),
-    to: Path | None = option(None, "", hidden=True),
     verify: bool = option(
         True, "With --open, recompute the rewards of the run.", "--verify/--no-verify"
+    ),
+    formats: list[str] | None = option(
+        None, "Also carry the run as atif or eee (repeatable).", "--format"
     ),
     overwrite: bool = flag("Replace an existing file.", "--overwrite", "--force"),
     as_json: AsJson = False,
@@ -335,9 +349,11 @@ def bundle(
     hold, or the data here is not that of the run.
     """
     if opened:
-        _open_bundle(run, renamed_option(to, "--to", output, "--output"), verify, as_json)
+        if formats:
+            raise typer.BadParameter("--format is for writing a bundle; leave it out with --open")
+        _open_bundle(run, output, verify, as_json)
         return
-    made = commands.bundle(run, output, overwrite=overwrite)
+    made = commands.bundle(run, output, overwrite=overwrite, formats=formats or ())
     print_parts(map(note, made.manifest["notes"]), stderr())
     if as_json:
         print_json(made.to_dict())

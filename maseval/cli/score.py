@@ -35,7 +35,7 @@ from maseval.cli.options import (
     runs_argument,
     with_scoring_options,
 )
-from maseval.cli.results import estimate, variant_parts
+from maseval.cli.results import estimate, measure_parts
 from maseval.cli.show import section_parts
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, percent
@@ -43,7 +43,7 @@ from maseval.core.words import count_of, percent
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.results.questions import ReviewedRun
     from maseval.benchmark.tau2.app.results.audit import RuleBook
-    from maseval.benchmark.tau2.app.results.score import FileScore
+    from maseval.benchmark.tau2.rescoring.recount import Recount
 
 
 _SHOWN = 12
@@ -88,10 +88,10 @@ def score(
         raise typer.Exit(FAILED)
 
 
-def _score_parts(score: "FileScore") -> Parts:
+def _score_parts(score: "Recount") -> Parts:
     """Yield the faults of a record, then the numbers that follow from the new verdicts."""
     yield styled(score.path, "bold")
-    yield from (f"  {styled(mark, 'yellow')}" for mark in score.found.options.marks)
+    yield from (f"  {styled(mark, 'yellow')}" for mark in score.options.marks)
     for fault in score.findings:
         kind = styled(fault.kind, "yellow" if fault.weight == "remark" else "red")
         yield f"  {kind}: {inert('; '.join((fault.text, *fault.evidence)))}"
@@ -99,7 +99,7 @@ def _score_parts(score: "FileScore") -> Parts:
         share = f" ({percent(score.agreeing / score.compared)})"
         yield f"  {score.agreeing} of {score.compared} recorded verdicts confirmed{share}"
     else:
-        number = len(score.found.simulations)
+        number = len(score.simulations)
         yield f"  none of {number} simulations could be compared with a recorded verdict"
     for reason, number in score.skipped.items():
         yield f"  {number} not compared: {inert(reason)}"
@@ -108,7 +108,7 @@ def _score_parts(score: "FileScore") -> Parts:
     yield from (styled(f"  {words}", "yellow") for words in score.judge_words)
     if score.verdicts or score.open:
         yield from _pass_parts(score)
-        version, source = score.found.version, score.found.record.version_from
+        version, source = score.version, score.version_from
         yield f"  judged by tau2-bench {version} ({source})"
     disagreements = score.disagreements
     for each in disagreements[:_SHOWN]:
@@ -120,7 +120,7 @@ def _score_parts(score: "FileScore") -> Parts:
         yield f"  and {len(disagreements) - _SHOWN} more; --json lists all"
 
 
-def _pass_parts(score: "FileScore") -> Parts:
+def _pass_parts(score: "Recount") -> Parts:
     if split := score.over_split:
         yield (
             f"  pass^1 between {percent(split['worst'])} and {percent(split['best'])} over all "
@@ -199,7 +199,7 @@ def _review_parts(run: "ReviewedRun") -> Parts:
     """Yield the numbers of a run, the rules that found something, and where."""
     yield styled(here(run.path), "bold")
     yield from map(note, run.notes)
-    yield from variant_parts(run.scores)
+    yield from measure_parts(run.scores)
     if not run.found:
         return
     if not run.rules:

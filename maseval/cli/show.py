@@ -42,7 +42,7 @@ from maseval.cli.options import (
     load_domain,
     with_scoring_options,
 )
-from maseval.cli.results import MARKS, consumption_of, error_parts, scores, variant_parts
+from maseval.cli.results import MARKS, consumption_of, error_parts, measure_parts, scores
 from maseval.core.finding import LEFT_OUT, SOUND_PASS, Finding, Section
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
@@ -90,7 +90,9 @@ def show(
 
     with counting("explained") as count:
         view = commands.show(
-            *(run, task, trial),
+            run,
+            task,
+            trial,
             failed=failed,
             explain=explain,
             on_progress=count,
@@ -162,7 +164,7 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield from (indent(inert(str(each)), 2) for each in view.judged_shares)
     if any(not each.is_official for each in view.scores):
         yield "\n[bold]Additional numbers[/bold] (the official one is above):"
-        yield from variant_parts(view.scores)
+        yield from measure_parts(view.scores)
         yield from _errata_parts(view.findings) if sound else [_WHY]
 
 

@@ -3,17 +3,18 @@
 import copy
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
 from maseval.core.agent import AgentAdapter
+from maseval.core.agent_brief import AgentBrief
 from maseval.core.answer_cache import AnswerCache
 from maseval.core.call_policy import CallPolicy
 from maseval.core.callbacks.base import BenchmarkCallback, CallbackHandler
 from maseval.core.callbacks.progress import ProgressBarCallback, progress_callback
-from maseval.core.context import BenchmarkComponents, Conversations, Said
+from maseval.core.context import BenchmarkComponents, Conversations, Said, TaskContext
 from maseval.core.engine.engines import DEFAULT, AnyEngine, engine_of
 from maseval.core.engine.participants import Agents, hook
 from maseval.core.engine.repetition import RunSetting, rescore_reports
@@ -44,6 +45,16 @@ if TYPE_CHECKING:  # few benchmarks have a judge
     from maseval.core.judge_record import Judgement, JudgeRecord
 
 
+OwnAgent = Callable[["Benchmark", AgentBrief, Any, Task], Agents]
+"""Makes agents of somebody's own, for a brief, an environment and a task."""
+
+
+def registered_model(model_id: str, *, register_name: str, **options: Any) -> ModelAdapter:
+    """Return a model that is counted in the current repetition."""
+    model = resolve_model(model_id, **options)
+    return TaskContext.current().registry.register("models", register_name, model)
+
+
 class Benchmark(ABC):
     """Runs agent systems on tasks and evaluates them.
 
@@ -63,6 +74,9 @@ class Benchmark(ABC):
     If evaluators judge by traces, task and answer alone, set it to False: ``setup_evaluators`` then
     gets None as the environment, and saved reports can be judged where it cannot be set up.
     """
+
+    own_agent: OwnAgent | None = None
+    """Makes the agents of ``--agent``, in the place of ``setup_agents``."""
 
     reasoning_policy: ReasoningPolicy | None = None
     """The policy of all registered models; by default each has its own."""
@@ -158,6 +172,31 @@ class Benchmark(ABC):
         seed_generator: SeedGenerator,
     ) -> Agents:
         """Return the agents to be invoked, in order, and all agents by name."""
+
+    @hook
+    def brief(
+        self,
+        agent_data: JsonObject,
+        environment: Any,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> AgentBrief:
+        """Return what an agent of ``--agent FILE.py:NAME`` is given: the environment's tools.
+
+        A benchmark whose agents are told more, such as a policy, extends this.
+        """
+        domain = str(task.metadata.get("domain") or "")
+        seed = seed_generator.derive_seed("agents/agent")
+        # A function of its own: an agent that is handed it must not find the benchmark in it.
+        return AgentBrief(environment.tools, "", domain, seed=seed, resolve=registered_model)
+
+    def scripted_model(self, player: str, environment: Any, task: Task) -> ModelAdapter:
+        """Return the model that plays a task in a rehearsal, such as ``gold``; none by default."""
+        raise ConfigurationError(
+            f"{type(self).__name__} has no scripted model to rehearse with; give it a method "
+            "scripted_model, or leave out --rehearse"
+        )
 
     @hook
     @abstractmethod

@@ -11,11 +11,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple, get_args
 
 from maseval.core.outcome import Outcome, OutcomeKind, RecordedReport, Simulation, verdict_for
+from maseval.core.recorded import entries, mapping
 from maseval.core.words import text
 
 # To be raised whenever an outcome or a fact is read from a report in another way than before: what
 # was written in another form is then made anew from the report.
-_FORM = 1
+_FORM = 2
 
 Fact = tuple[str, str]
 
@@ -29,21 +30,42 @@ _TEXTS = ("ended", "error", "code")
 
 
 class IndexLine(NamedTuple):
-    """The outcome of a simulation, when it began, and facts of the run that its report has."""
+    """The outcome of a simulation, when it began, and facts of the run that its report has.
+
+    ``steps`` counts the messages, and ``tools`` are those that were called.
+    """
 
     outcome: Outcome
     started: str = ""
     facts: tuple[Fact, ...] = ()
+    steps: int | None = None
+    tools: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, report: RecordedReport) -> "IndexLine":
-        return cls(report.outcome, report.started_at or "", tuple(facts_of(report)))
+        found = cls(report.outcome, report.started_at or "", tuple(facts_of(report)))
+        return found.with_conversation(mapping(report.raw, "traces"))
+
+    def with_conversation(self, traces: Mapping[str, object]) -> "IndexLine":
+        """Count the messages and name the tools; read without parsing, as there may be millions."""
+        said = mapping(traces, "environment", "simulation").get("messages")
+        if not isinstance(said, list):
+            agents = mapping(traces, "agents").values()
+            said = [each for agent in agents for each in entries(mapping(agent).get("messages"))]
+        tools: dict[str, None] = {}
+        for message in said:
+            for call in entries(mapping(message).get("tool_calls")):
+                name = mapping(call).get("name") or mapping(call, "function").get("name")
+                if name:
+                    tools[str(name)] = None
+        return self._replace(steps=len(said) or None, tools=tuple(tools))
 
     def to_record(self) -> dict[str, object]:
         """Return it as JSON, without what is usual and what the head of the line says anyway."""
         usual, row = Outcome._field_defaults, self.outcome._asdict()
         told = {name: row[name] for name in _NAMES if row[name] != usual[name]}
-        return {"form": _FORM, **told, "started": self.started, "facts": self.facts}
+        rest = {"started": self.started, "facts": self.facts, "steps": self.steps}
+        return {"form": _FORM, **told, **rest, "tools": self.tools}
 
     @classmethod
     def read(cls, one: Simulation, status: str, record: object) -> "IndexLine | None":
@@ -59,7 +81,10 @@ class IndexLine(NamedTuple):
         row = Outcome(*one, passed, reason=reason, status=_same(status), kind=_same(kind), **given)
         try:
             facts = tuple((str(name), str(value)) for name, value in record["facts"])
-            return cls(row, str(record["started"]), _same(facts))
+            tools, steps = _same(tuple(map(str, record["tools"]))), record["steps"]
+            if steps is not None and type(steps) is not int:
+                return None
+            return cls(row, str(record["started"]), _same(facts), steps, tools)
         except (KeyError, TypeError, ValueError):
             return None
 

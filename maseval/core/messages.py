@@ -55,6 +55,8 @@ class Message(TypedDict, total=False):
     tool_calls: list[ToolCall]
     tool_call_id: str
     reasoning: Reasoning
+    error: str | bool
+    """A tool failed: how, if its answer does not say it."""
     timestamp: str
     metadata: dict[str, object]
 
@@ -235,10 +237,14 @@ class MessageHistory(Sequence[Message]):
         name: str | None = None,
         metadata: dict[str, object] | None = None,
         timestamp: str | None = None,
+        error: str | bool | None = None,
     ) -> None:
-        """Append a tool's answer to the call with that id."""
+        """Append a tool's answer to the call with that id; ``error`` says that it failed.
+
+        A model is sent ``content`` alone.
+        """
         message: Message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
-        self._add(message, timestamp, name=name, metadata=metadata)
+        self._add(message, timestamp, name=name, metadata=metadata, error=error)
 
     def _add(self, message: Message, timestamp: str | None = None, **more: object) -> None:
         given = {name: part for name, part in more.items() if part is not None}

@@ -58,6 +58,17 @@ class TaskKey(NamedTuple):
         return f"{self.domain}/{self.task_id}" if self.domain else self.task_id
 
 
+class Place(NamedTuple):
+    """The place of a task in a mean: the cluster that it is a case of, and its weight.
+
+    A task that names no cluster is one of its own, under its own id; so a task without attacks and
+    the attacks on it, which name it, are one cluster.
+    """
+
+    cluster: TaskKey
+    weight: float = 1.0
+
+
 class Simulation(NamedTuple):
     """The id of one trial of one task."""
 
@@ -112,10 +123,19 @@ class Outcome(NamedTuple):
     user_cost: float | None = None
     judge_cost: float | None = None
     """The parts of ``cost`` that the user and the judge had."""
+    cluster: str | None = None
+    weight: float = 1.0
+    measures: Mapping[str, float] | None = None
+    """The numbers that the evaluators gave beside the verdict, by the name of the measure."""
 
     @property
     def key(self) -> TaskKey:
         return TaskKey(self.domain, self.task_id)
+
+    @property
+    def place(self) -> Place:
+        named = self.task_id if self.cluster is None else self.cluster
+        return Place(TaskKey(self.domain, named), self.weight)
 
     @property
     def simulation(self) -> Simulation:
@@ -205,6 +225,7 @@ class RecordedEvaluation(Recorded):
     evaluator = Part(text_or_none)
     termination_reason = Part(text_or_none)
     reward_info = Part(mapping)
+    measures = Part(mapping)
 
     @property
     def passed(self) -> bool | None:
@@ -259,6 +280,7 @@ class ComponentUsage(NamedTuple):
         return "judge" if _JUDGES.intersection(words) else words[0]
 
 
+_VERDICT = ("passed", "reward")
 _JUDGES = frozenset({"judge", "evaluator"})
 
 
@@ -282,12 +304,15 @@ class RecordedReport(RecordedAttempt):
     seed = Part(anything)
     run_id = Part(text_or_none)
     final_answer = Part(anything)
+    confidence = Part(number, "traces", "confidence", "agent", "value")
     query = Part(text_or_none, "task", "query")
     metadata = Part(mapping, "task", "metadata")
     purpose = Part(text_or_none, "task", "metadata", "description", "purpose")
     reason_for_call = Part(
-        text_or_none, *("task", "metadata", "user_scenario", "instructions", "reason_for_call")
+        text_or_none, "task", "metadata", "user_scenario", "instructions", "reason_for_call"
     )
+    cluster = Part(text_or_none, "task", "cluster")
+    weight = Part(lambda value: amount(value) or 1.0, "task", "weight")
     user_scenario = Part(text_or_none, "config", "user", "scenario")
     environment = Part(mapping, "traces", "environment")
     simulation = Part(RecordedTrace, "traces", "environment", "simulation")
@@ -388,6 +413,19 @@ class RecordedReport(RecordedAttempt):
         return max(rewards, default=None)
 
     @property
+    def measures(self) -> dict[str, float]:
+        """The numbers beside the verdict, such as ``{"resisted": 1.0}``; a verdict is 1 or 0."""
+        given: dict[str, object] = {}
+        for one in self._counted:
+            given |= {k: v for k, v in one.raw.items() if k not in _VERDICT} | dict(one.measures)
+        values = {
+            name: float(v) if isinstance(v, bool) else amount(v)
+            for name, v in given.items()
+            if isinstance(v, int | float)
+        }
+        return {str(name): value for name, value in values.items() if value is not None}
+
+    @property
     def termination(self) -> str | None:
         """The reason why the conversation ended, as the environment or an evaluator recorded it."""
         if ended := self.simulation.termination_reason:
@@ -464,6 +502,9 @@ class RecordedReport(RecordedAttempt):
             code=self.code,
             user_cost=self.cost_of_role("user"),
             judge_cost=self.cost_of_role("judge"),
+            cluster=self.cluster,
+            weight=self.weight,
+            measures=self.measures or None,
         )
 
     def _count(self, unit: str) -> int:

@@ -22,7 +22,7 @@ A failure travels like this, and ``failure_status`` alone decides the status at 
 import traceback
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Literal, TypedDict, cast
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from maseval.core.exceptions import (
     AgentError,
@@ -128,6 +128,8 @@ class TaskSummary(TypedDict):
     query: str
     metadata: JsonObject
     protocol: JsonObject
+    cluster: NotRequired[str]
+    weight: NotRequired[float]
 
 
 class Report(TypedDict):

@@ -15,6 +15,7 @@ class ScoringKeywords(TypedDict, total=False):
     as_recorded: bool
     embedded_tasks: bool
     data_version: str | None
+    task_id: str | None
 
 
 @dataclass(frozen=True)
@@ -23,13 +24,15 @@ class ScoringOptions:
 
     ``as_recorded`` counts the recorded rewards. ``embedded_tasks`` scores by the tasks in the
     file instead of the benchmark's. ``domain`` replaces the domain that a file names.
-    ``data_version`` names the release; by default the form of the file shows it.
+    ``data_version`` names the release; by default the form of the file shows it. ``task_id`` is the
+    task of a trajectory that does not name it, or a JSON file that names each.
     """
 
     as_recorded: bool = False
     embedded_tasks: bool = False
     domain: str | None = None
     data_version: str | None = None
+    task_id: str | None = None
 
     @property
     def marks(self) -> list[str]:

@@ -7,6 +7,7 @@ which ``Frame`` makes cells.
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Protocol, Unpack, cast
 
@@ -16,12 +17,13 @@ from maseval.app.results.explained import cause_in
 from maseval.app.results.finding import (
     UnknownRunError,
     each_of,
+    is_results_folder,
     open_recording,
     run_path,
     warn_of_damage,
 )
+from maseval.app.results.measured import measured_scores
 from maseval.app.results.results import run_summary
-from maseval.app.results.variants import variant_scores
 from maseval.core.finding import Finding
 from maseval.core.outcome import ComponentUsage, RecordedReport, Simulation
 from maseval.core.recorded import mapping, number
@@ -90,7 +92,7 @@ def _find_sources(run: AnyRun) -> list[Path]:
     if path.is_file():
         return [path]
     if path.is_dir() and not is_run_folder(path):
-        if (path / "results.json").is_file():
+        if is_results_folder(path):
             return [path]
         if below := sorted(each.path for each in list_runs(path)):
             return below
@@ -164,15 +166,15 @@ def _player_name(player: object) -> object:
 def score_rows(opened: FrameSource) -> Rows:
     """Yield a row for each pass^k, counted as ``maseval show`` counts."""
     run = opened.recording
-    variants = support_for(run).variants(run)
+    measures = support_for(run).measures(run)
     outcomes, findings = [], dict[Simulation, Sequence[Finding]]()
     for report in run.reports():
         parsed = RecordedReport(report)
         outcomes.append(parsed.outcome)
-        if variants:
+        if any(each.by_findings for each in measures):
             findings[Simulation.of(report)] = opened.findings(parsed)
     opened.keep_findings()
-    for score in variant_scores(outcomes, findings, variants, run.planned):
+    for score in measured_scores(outcomes, findings, measures, run.planned):
         for k, each in score.pass_hat.items():
             yield {
                 "domain": score.domain,
@@ -310,6 +312,15 @@ def finding_rows(report: RecordedReport, source: FrameSource) -> Rows:
         }
 
 
+def reliability_rows(opened: FrameSource) -> Rows:
+    """Yield a row for each measure that the run alone gives."""
+    from maseval.app.comparing import reliability as found  # no other table needs statistics
+
+    sheet = found.reliability([opened.path], options=opened.options)
+    for row in chain.from_iterable(sheet.systems.values()):
+        yield {key: value for key, value in row.to_dict().items() if key not in ("level", "note")}
+
+
 _RowsOfSource = Callable[[FrameSource], Rows]
 _RowsOfReport = Callable[[RecordedReport, FrameSource], Rows]
 
@@ -363,6 +374,7 @@ tool_calls = _table("tool_calls", _by_report(tool_call_rows))
 checks = _table("checks", _by_report(check_rows))
 findings = _table("findings", _by_report(finding_rows))
 scores = _table("scores", score_rows)
+reliability = _table("reliability", reliability_rows)
 
 FRAMES: Mapping[str, Table] = {name: globals()[name] for name in TABLES}
 """The frame of each table, by its name."""

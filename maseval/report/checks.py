@@ -1,7 +1,8 @@
 """The explanation of a verdict: each check, whether it counts, and its evidence.
 
-Verdicts with a ``reward_info`` are laid out check by check; of any other, what the evaluator
-returned is shown as it is. A report may also come with an ``explanation`` of its verdict.
+Verdicts with a ``reward_info`` or with ``checks`` are laid out check by check; of any other, what
+the evaluator returned is shown as it is. A report may also come with an ``explanation`` of its
+verdict.
 """
 
 import json
@@ -53,6 +54,12 @@ class _JudgedSides(Recorded):
     coverage = Part(dict_of(dict_of(number)))
 
 
+class _NamedChecks(Recorded):
+    """A verdict with ``checks``, of which each has at least ``name`` and ``met``."""
+
+    checks = Part(list_of(mapping))
+
+
 class _RewardInfo(Recorded):
     """A verdict in the form of tau2-bench."""
 
@@ -77,6 +84,9 @@ def _verdict(verdict: RecordedEvaluation, messages: Sequence[ShownMessage]) -> S
     if sides.rows and all({"assertion", "answer"} <= row.keys() for row in sides.rows):
         checks = [_assertion_check(row) for row in sides.rows]
         return {"checks": checks, "notes": list(_doubts(sides))}
+    named = _NamedChecks(verdict.raw).checks
+    if named and all({"name", "met"} <= each.keys() for each in named):
+        return {"checks": [_named_check(each) for each in named], "notes": []}
     if not info:
         return {"returned": [(str(key), text(value)) for key, value in verdict.raw.items()]}
     return {
@@ -84,6 +94,16 @@ def _verdict(verdict: RecordedEvaluation, messages: Sequence[ShownMessage]) -> S
         "basis": [(kind, info.breakdown.get(kind)) for kind in info.basis],
         "checks": list(_checks(info, messages)),
         "notes": list(_notes(info)),
+    }
+
+
+def _named_check(given: Shape) -> ShownCheck:
+    return {
+        "kind": text(given.get("kind") or "check"),
+        "met": bool(given["met"]),
+        "name": text(given["name"]),
+        "evidence": _evidence(given.get("evidence")),
+        "counts": bool(given.get("counts", True)),
     }
 
 

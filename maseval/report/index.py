@@ -10,10 +10,11 @@ without places if there is but one; any other as the value of ``each`` row. ``da
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
+from os.path import commonprefix
 from typing import NamedTuple
 
 from maseval.core.index_line import Fact, IndexLine
@@ -29,7 +30,7 @@ from maseval.core.outcome import (
 from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
-from maseval.core.words import text
+from maseval.core.words import count_of, text
 from maseval.report.results import success_rates, summary_table
 
 _NOTE_LENGTH = 200
@@ -42,11 +43,16 @@ ComparedDocument = Mapping[str, object]
 """Several runs as the page compares them (``maseval.app.comparing.page``)."""
 
 
+EVALUATED = "Evaluated"
+"""The fact that names the subject of a run's first sentence."""
+
+
 class Entry(NamedTuple):
     """The entry of one simulation in the index: its row, and ``at``, the place of its report.
 
     ``trial`` is its number as recorded, ``run`` is None unless reports name the run they belong to,
-    ``seconds`` is None if nobody measured them, and ``note`` is what its task is about.
+    ``seconds`` is None if nobody measured them, ``note`` is what its task is about, ``steps``
+    counts its messages, and ``tools`` names those that were called.
     """
 
     at: int
@@ -58,6 +64,8 @@ class Entry(NamedTuple):
     started: str
     note: str
     facts: tuple[Fact, ...]
+    steps: int | None = None
+    tools: tuple[str, ...] = ()
 
     @property
     def key(self) -> TaskKey:
@@ -112,6 +120,8 @@ def indexed_entry(found: IndexLine, at: int, note: str) -> Entry:
         started=found.started,
         note=note,
         facts=found.facts,
+        steps=found.steps,
+        tools=found.tools,
     )
 
 
@@ -198,6 +208,8 @@ _IN_ROW: dict[str, Callable[[Entry], object]] = {
     "cost": lambda entry: entry.row.cost and round(entry.row.cost, 9),
     "tokens": lambda entry: entry.row.tokens,
     "seconds": lambda entry: entry.seconds and round(entry.seconds, 3),
+    "steps": lambda entry: entry.steps,
+    "tools": lambda entry: entry.tools,
 }
 
 
@@ -269,7 +281,10 @@ def _task(
 
 # What the engine records of every machine; anything beside it was put there by the benchmark.
 _MACHINE = frozenset({"environment", "git", "packages", "python", "system", "timestamp"})
-_SHOWN = 6
+_SHOWN, _NAMED = 6, 2
+_MODEL_OF = "Model of "
+# Scripted models are named after the simulations that they play in.
+_SHORTEST_PREFIX = 4
 
 
 def run_facts(
@@ -289,7 +304,19 @@ def run_facts(
     own = chain.from_iterable(each)
     for name, value in chain(dated, more, own, _facts_of_benchmarks(benchmarks)):
         found.setdefault(name, {})[value] = None
+    if EVALUATED not in found and (who := _evaluated(found)):
+        found = {EVALUATED: {who: None}, **found}
     return [(name, _first_few([*dict.fromkeys(map(redact_text, v))])) for name, v in found.items()]
+
+
+def _evaluated(facts: Mapping[str, Collection[str]]) -> str | None:
+    """Name what was evaluated, where only the reports say so: its models, or else its agents."""
+    other = ("user", "judge", "simulator")
+    roles = [r for r in facts if r.startswith(_MODEL_OF) and not any(word in r for word in other)]
+    known = {model for role in roles for model in facts[role]} or set(facts.get("Agent", ()))
+    if len(known) > _NAMED:
+        return count_of(len(known), "model" if roles else "agent")
+    return ", ".join(sorted(known)) or None
 
 
 def _dates(started: Iterable[str]) -> str:
@@ -326,6 +353,9 @@ def _settings(name: str, value: object) -> Iterator[Fact]:
 
 
 def _first_few(values: list[str]) -> str:
+    common = commonprefix(values)  # noqa: RUF071  # letter by letter: names, no paths
+    if len(values) > _NAMED and len(common) > _SHORTEST_PREFIX:
+        return f"{common}… ({count_of(len(values), 'name')})"
     rest = len(values) - _SHOWN
     return ", ".join(values[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 

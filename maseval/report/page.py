@@ -29,7 +29,7 @@ from pathlib import Path
 from string import Template
 from typing import TypedDict
 
-from maseval.core.engine.processes import map_in_forks, may_fork, usable_cores
+from maseval.core.engine.children import map_in_forks, may_fork, usable_cores
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.index_line import Fact
 from maseval.core.outcome import RecordedError, RecordedReport, TaskKey, parse_report

@@ -42,8 +42,8 @@ _COUNTS = ("tasks", "simulations", "verdicts")
 def summary_table(given: Shape) -> dict[str, object]:
     """Return a summary as columns and rows; each key that is not a count is a measure.
 
-    ``beside`` are rows that stand beside the official ones, ``meaning`` explains numbers, and
-    ``doubt`` says why they are doubtful.
+    ``beside`` are rows that stand beside the official ones, ``meaning`` explains numbers,
+    ``doubt`` says why they are doubtful, and ``obstacle`` why there are none.
     """
     rows, beside = (list_of(mapping)(given.get(part)) for part in ("rows", "beside"))
     every = [*rows, *beside]
@@ -61,5 +61,5 @@ def summary_table(given: Shape) -> dict[str, object]:
         "rows": [*map(row_of, rows)],
         "beside": [*map(row_of, beside)],
         **{part: list_of(str)(given.get(part)) for part in ("notes", "meaning")},
-        **({"doubt": given["doubt"]} if given.get("doubt") else {}),
+        **{part: given[part] for part in ("doubt", "obstacle") if given.get(part)},
     }

@@ -28,6 +28,7 @@ CODE = "code"
 _NAMES = frozenset({"tasks", "domains", "data", CODE})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
 UNTIL, STOPPED, CELL = "until", "stopped", "cell"
+PERTURB = "perturb"
 JUDGED_BY = "judged_by"
 """The judge of a run where it is another than the benchmark's own: part of the number's name."""
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", CELL, STOPPED, JUDGED_BY})
@@ -61,8 +62,26 @@ def subset_of(config: Mapping[str, object]) -> ChosenSubset | None:
 
 def mark_of(config: Mapping[str, object]) -> str | None:
     """Return what lists of runs say beside a number that is no score of a run of a fixed size."""
-    marks = (subset_of(config), stopped_of(config), config.get(JUDGED_BY))
+    marks = (
+        *(subset_of(config), stopped_of(config), config.get(JUDGED_BY)),
+        mark_of_perturbation(config),
+    )
     return ", ".join(str(each) for each in marks if each) or None
+
+
+def perturbation_of(config: Mapping[str, object]) -> str | None:
+    """Return what a run was perturbed by: ``faults=0.2``; None if it was not."""
+    found = mapping(config, PERTURB)
+    if not found:
+        return None
+    more = next((str(found[key]) for key in ("rate", "file") if key in found), "")
+    return f"{found.get('kind')}={more}" if more else str(found.get("kind"))
+
+
+def mark_of_perturbation(config: Mapping[str, object]) -> str | None:
+    """Return the mark that stands beside every number of a perturbed run."""
+    how = perturbation_of(config)
+    return None if how is None else f"perturbed by {how}, not comparable with published numbers"
 
 
 def cell_of(config: Mapping[str, object]) -> dict[str, str]:

@@ -288,7 +288,9 @@ class RunFolder(LoggedRun):
                 "the value of %s occurs in task %s, trial %s, and is recorded as <redacted>. If it "
                 "is not a secret, unset it and run that simulation again: a redacted conversation "
                 "cannot be scored again",
-                *(source, record["task_id"], record["repeat_idx"]),
+                source,
+                record["task_id"],
+                record["repeat_idx"],
             )
 
     def note_result(

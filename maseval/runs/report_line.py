@@ -198,7 +198,8 @@ def _index_of(said: Mapping[str, object], traces: object) -> dict[str, object] |
     if _SAME in simulation or isinstance(ended, dict):  # it stands elsewhere in the traces
         return None
     end = {"environment": {"simulation": {"termination_reason": ended}}}
-    return IndexLine.of(RecordedReport({**said, "traces": end})).to_record()
+    found = IndexLine.of(RecordedReport({**said, "traces": end}))
+    return found.with_conversation(mapping(traces)).to_record()
 
 
 def index_in(record: Mapping[str, object]) -> IndexLine | None:

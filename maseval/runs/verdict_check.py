@@ -41,12 +41,14 @@ def doubt_in(report: Mapping[str, object]) -> SimulationDoubt | None:
 class Misstatement(NamedTuple):
     """The difference of a recorded verdict from the recomputed one, which is ``passed``.
 
-    ``checks`` are those of the recomputed verdict, in the benchmark's own form.
+    ``checks`` are those of the recomputed verdict, in the benchmark's own form, and ``measures``
+    its other numbers.
     """
 
     text: str
     passed: bool | None
     checks: Mapping[str, object] | None = None
+    measures: Mapping[str, float] | None = None
 
     @property
     def doubt(self) -> SimulationDoubt:

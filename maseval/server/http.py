@@ -312,7 +312,7 @@ class ChatServer(QuietHTTPServer):
 
 # Not parameters of generation: who is asked, what is asked, and in which form to answer.
 _OF_THE_PROTOCOL = frozenset(
-    {*("model", "messages", "tools", "tool_choice", "stream", "stream_options")}
+    {"model", "messages", "tools", "tool_choice", "stream", "stream_options"}
 )
 
 

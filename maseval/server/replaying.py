@@ -216,8 +216,8 @@ _CanonicalMessage = dict[str, object]
 
 # Options of delivery, and what is kept for bills and statistics.
 _WITHOUT_EFFECT = frozenset(
-    {*("stream", "stream_options", "timeout", "service_tier", "user", "metadata", "store")}
-    | {*("safety_identifier", "prompt_cache_key", "prompt_cache", "prompt_cache_retention")}
+    {"stream", "stream_options", "timeout", "service_tier", "user", "metadata", "store"}
+    | {"safety_identifier", "prompt_cache_key", "prompt_cache", "prompt_cache_retention"}
     | {"extra_headers"}
 )
 # Within a JSON schema a null is a value: a default, a constant.
@@ -299,7 +299,7 @@ _SHORTEST_KEY = 12
 _TIMEOUT = 600.0
 _MOST = int(MAX_ANSWER_MB * 1e6)
 _PASSED_ON = frozenset(
-    {*("openai-organization", "openai-project", "openai-beta", "http-referer")}
+    {"openai-organization", "openai-project", "openai-beta", "http-referer"}
     | {"x-title", "user-agent"}
 )
 # Headers that a client acts on, or quotes to the provider's support.

@@ -15,8 +15,8 @@ from maseval.server.completion import Completion, Refusal, RequestBody, encode
 Item = dict[str, Any]
 
 _TRANSLATED = frozenset(
-    {*("input", "instructions", "previous_response_id", "text", "tools", "tool_choice")}
-    | {*("store", "include", "reasoning", "truncation", "conversation", "prompt_cache_key")}
+    {"input", "instructions", "previous_response_id", "text", "tools", "tool_choice"}
+    | {"store", "include", "reasoning", "truncation", "conversation", "prompt_cache_key"}
 )
 
 

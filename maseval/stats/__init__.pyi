@@ -20,6 +20,7 @@ from maseval.stats.effects import Factor as Factor
 from maseval.stats.effects import find_effects as find_effects
 from maseval.stats.intervals import Interval as Interval
 from maseval.stats.intervals import mean_interval as mean_interval
+from maseval.stats.measures import Measure as Measure
 from maseval.stats.planning import Requirement as Requirement
 from maseval.stats.planning import SamplePlan as Plan  # noqa: F401 - its earlier name
 from maseval.stats.planning import SamplePlan as SamplePlan

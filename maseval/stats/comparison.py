@@ -4,16 +4,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, TaskKey
+from maseval.core.outcome import Outcome, Place, TaskKey
 from maseval.core.words import count_of
+from maseval.stats.clusters import PairedScores, in_order, places_of, pool
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
 from maseval.stats.planning import Pairs, SamplePlan, plan
-from maseval.stats.result import Result
+from maseval.stats.result import IF_KNOWN, Result
 from maseval.stats.settings import check_compatible
-from maseval.stats.sign_flip import FlipTest, sign_flip_test
+from maseval.stats.sign_flip import FlipTest, cluster_flip_test, sign_flip_test
 from maseval.stats.summary import Summary, summarise
 from maseval.stats.trials import Trials, by_task, fewest_trials, mean_cost, measure_name, pass_hat_k
 
@@ -34,10 +35,19 @@ class Difference:
     difference: float
     interval: Interval
     test: FlipTest
+    clusters: int | None = field(default=None, metadata=IF_KNOWN)
+    """The number of clusters that the tasks are of; None if each is one of its own."""
+    label: str | None = field(default=None, metadata=IF_KNOWN)
+    """What is compared, where it is not the verdict: ``resisted^k``."""
 
     @property
     def name(self) -> str:
-        return measure_name(self.k)
+        return measure_name(self.k, self.label)
+
+    @property
+    def units(self) -> tuple[int, str]:
+        """The number of what the test and the interval are over, and what it is."""
+        return (self.tasks, "task") if self.clusters is None else (self.clusters, "cluster")
 
 
 @dataclass(frozen=True)
@@ -141,6 +151,7 @@ def compare_all(
     margin: float = 0.0,
     anyway: bool = False,
     apart: bool = False,
+    label: str | None = None,
 ) -> Comparison:
     """Compare every run with every other on the tasks that all of them have.
 
@@ -154,29 +165,31 @@ def compare_all(
         anyway: Do not refuse, but name what differs as a caution.
         apart: Whether runs that have no task in common, as cells of different domains, stand side
             by side: all is about the runs with the same tasks.
+        label: What ``passed`` of the outcomes says, where it is not the verdict: ``resisted^k``.
     """
     if len(runs) < 2:
         raise ConfigurationError(f"{len(runs)} run cannot be compared; give two or more")
     kept = {name: list(outcomes) for name, outcomes in runs.items()}
+    places = places_of(chain(*kept.values()))
     dropped, cautions, comparable = list[str](), dict[str, None](), 0
     trials: dict[str, dict[TaskKey, Trials]] = {}
     mains: dict[tuple[str, str], Difference] = {}
     for names in runs_by_tasks(kept) if apart else [list(kept)]:
         alike = {name: kept[name] for name in names}
         other_data, others = _drop_other_data(alike, configs, anyway)
-        shared, one_sided = _shared_tasks(alike)
+        shared, one_sided = _shared_tasks(alike, places)
         dropped += other_data + one_sided
         cautions |= dict.fromkeys(others)
-        comparable += len(_keys_in_all({n: [e.key for e in run] for n, run in alike.items()}))
+        comparable += len(set.union(*tasks_in_all(alike, places).values()))
         trials |= shared
         check_k(k, fewest_trials([one for each in shared.values() for one in each.values()]))
-        group, keys = _groups(shared[names[0]])[-1]
+        group = _groups(shared[names[0]])[-1]
         for a, b in combinations(names, 2):
-            mains[a, b] = _difference(group, keys, shared[a], shared[b], k, level)
+            mains[a, b] = _difference(group, shared[a], shared[b], k, level, places, label)
     kept = {name: [each for each in run if each.key in trials[name]] for name, run in kept.items()}
     adjusted = holm([main.test.p_value for main in mains.values()])
     found = Comparison(
-        runs={name: summarise(run) for name, run in kept.items()},
+        runs={name: summarise(run, label=label) for name, run in kept.items()},
         pairs=[Pair(n, main, p) for (n, main), p in zip(mains.items(), adjusted, strict=True)],
         comparable=comparable,
         dropped=dropped,
@@ -184,11 +197,11 @@ def compare_all(
     )
     if len(runs) == 2:
         costs = mean_cost(kept[found.names[0]]), mean_cost(kept[found.names[1]])
-        return _with_details(found, trials, k, level, margin, costs)
+        return _with_details(found, trials, k, level, margin, costs, places)
     notes = [
         f"all runs on the {len({*chain(*trials.values())})} tasks they share; every task "
         "counts once",
-        f"p-values of pass^{k}, {len(mains)} comparisons, Holm-corrected",
+        f"p-values of {measure_name(k, label)}, {len(mains)} comparisons, Holm-corrected",
     ]
     return replace(found, notes=notes)
 
@@ -200,26 +213,31 @@ def _with_details(
     level: float,
     margin: float,
     costs: tuple[float | None, float | None],
+    places: Mapping[TaskKey, Place],
 ) -> Comparison:
     """Add what is said of two runs alone; ``costs`` are those of one simulation in each."""
     first, second = found.names
     a, b = trials[first], trials[second]
-    if any(a[key].total != b[key].total for key in a):
+    by_cluster = not a.keys() & b.keys()
+    if not by_cluster and any(a[key].total != b[key].total for key in a):
         unequal = f"{first} and {second} have different numbers of trials for some tasks"
         found.cautions.append(f"{unequal}; for k > 1 the test is approximate")
-    flips = (Flip(*key, a[key], b[key]) for key in a)
+    c, d = (_by_cluster(each, places) if by_cluster else each for each in (a, b))
+    flips = (Flip(*key, c[key], d[key]) for key in c)
     most = min(UP_TO, fewest_trials([*a.values(), *b.values()]))
-    pairs = Pairs([*a.values()], [*b.values()], k)
+    if any(one.passed != int(one.passed) for each in (a, b) for one in each.values()):
+        most = 1  # of a share, there is no second power
+    pairs = Pairs([*a.values()], [*b.values()], k, in_order(places, a), in_order(places, b))
     return replace(
         found,
         differences=[
-            _difference(group, keys, a, b, each, level)
-            for group, keys in _groups(a)
+            _difference(group, a, b, each, level, places, found.main.label)
+            for group in _groups(a)
             for each in sorted({k, *range(1, most + 1)})
         ],
         flipped=sorted((e for e in flips if e.change), key=lambda each: -abs(each.change)),
         plan=plan(pairs, found.main.test.p_value, level, costs, margin),
-        notes=_notes(first, second),
+        notes=_notes(first, second, bool(places), by_cluster),
     )
 
 
@@ -232,38 +250,78 @@ def check_k(k: int, most: int) -> None:
         )
 
 
-def _groups(tasks: Iterable[TaskKey]) -> list[tuple[str | None, list[TaskKey]]]:
-    groups: dict[str | None, list[TaskKey]] = {}
-    for key in tasks:
-        groups.setdefault(key.domain, []).append(key)
-    return [*groups.items(), *([(None, [*tasks])] if len(groups) > 1 else [])]
+def _groups(tasks: Iterable[TaskKey]) -> list[str | None]:
+    groups: list[str | None] = [*dict.fromkeys(key.domain for key in tasks)]
+    return [*groups, *([None] if len(groups) > 1 else [])]
 
 
 def _difference(
     group: str | None,
-    keys: Sequence[TaskKey],
     a: Mapping[TaskKey, Trials],
     b: Mapping[TaskKey, Trials],
     k: int,
     level: float,
+    places: Mapping[TaskKey, Place],
+    label: str | None = None,
 ) -> Difference:
-    first, second = ([pass_hat_k(*run[key], k) for key in keys] for run in (a, b))
-    exact = [after - before for before, after in zip(first, second, strict=True)]
+    first, second = (
+        {key: pass_hat_k(*one, k) for key, one in run.items() if group in (None, key.domain)}
+        for run in (a, b)
+    )
+    if not places:
+        exact = [second[key] - score for key, score in first.items()]
+        return Difference(
+            group=group,
+            tasks=len(exact),
+            k=k,
+            first=fmean(first.values()),
+            second=fmean(second.values()),
+            difference=float(sum(exact) / len(exact)),
+            interval=mean_interval([*map(float, exact)], level, bounds=(-1.0, 1.0)),
+            test=sign_flip_test(exact),
+            label=label,
+        )
+    pools = (pool(each.values(), [places[key] for key in each]) for each in (first, second))
+    found = PairedScores(*pools)
     return Difference(
         group=group,
-        tasks=len(keys),
+        tasks=max(len(first), len(second)),
         k=k,
-        first=fmean(first),
-        second=fmean(second),
-        difference=float(sum(exact) / len(exact)),
-        interval=mean_interval([*map(float, exact)], level, bounds=(-1.0, 1.0)),
-        test=sign_flip_test(exact),
+        first=found.means[0],
+        second=found.means[1],
+        difference=found.difference,
+        interval=found.interval(level),
+        test=cluster_flip_test(found.parts),
+        clusters=len(found.parts),
+        label=label,
     )
 
 
-def _notes(first: str, second: str) -> list[str]:
+def _by_cluster(
+    tasks: Mapping[TaskKey, Trials], places: Mapping[TaskKey, Place]
+) -> dict[TaskKey, Trials]:
+    """Add up the trials of each cluster's tasks."""
+    found: dict[TaskKey, Trials] = {}
+    for key, each in tasks.items():
+        total, passed = found.get(places[key].cluster, (0, 0))
+        found[places[key].cluster] = Trials(total + each.total, passed + each.passed)
+    return found
+
+
+def _notes(first: str, second: str, clustered: bool, by_cluster: bool) -> list[str]:
+    paired = "paired by task; every task counts once"
+    if by_cluster:
+        paired = (
+            "paired by cluster, as the runs have different tasks of these; each counts as in the "
+            "run that has more of it"
+        )
+    elif clustered:
+        paired = (
+            "paired by task; every task counts by its weight, and the test and the interval are "
+            "over clusters of tasks"
+        )
     return [
-        f"differences are {second} \u2212 {first}, paired by task; every task counts once",
+        f"differences are {second} \u2212 {first}, {paired}",
         "the test is that of the main comparison; p-values of other k and groups are exploratory "
         "and not corrected for multiple testing",
         "the test decides if there is a difference; the interval says how large it may be on tasks "
@@ -272,11 +330,27 @@ def _notes(first: str, second: str) -> list[str]:
 
 
 def runs_by_tasks(runs: Mapping[str, Iterable[Outcome]]) -> list[list[str]]:
-    """Return the names of runs that have tasks with a verdict in common, also by way of others."""
-    groups: list[tuple[list[str], set[TaskKey]]] = []
-    for name, run in runs.items():
-        names, keys = [name], {each.key for each in run if each.passed is not None}
-        for other in [each for each in groups if each[1] & keys]:
+    """Return the names of runs that have tasks or clusters with a verdict in common.
+
+    Some may have them by way of others only.
+    """
+    return connected(
+        {
+            name: {each.place.cluster for each in run if each.passed is not None}
+            for name, run in runs.items()
+        }
+    )
+
+
+NameT = TypeVar("NameT")
+
+
+def connected(sets: Mapping[NameT, set[TaskKey]]) -> list[list[NameT]]:
+    """Return the names of sets that have something in common, also by way of others."""
+    groups: list[tuple[list[NameT], set[TaskKey]]] = []
+    for name, each in sets.items():
+        names, keys = [name], {*each}
+        for other in [group for group in groups if group[1] & keys]:
             groups.remove(other)
             names, keys = [*other[0], *names], keys | other[1]
         groups.append((names, keys))
@@ -294,18 +368,41 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
+def tasks_in_all(
+    runs: Mapping[str, Iterable[Outcome]], places: Mapping[TaskKey, Place]
+) -> dict[str, set[TaskKey]]:
+    """Return the tasks that all runs have; without any, those of clusters that all have."""
+    keys = {name: {each.key for each in run} for name, run in runs.items()}
+    if common := set.intersection(*keys.values()):
+        return dict.fromkeys(keys, common)
+    if not places:
+        return dict.fromkeys(keys, common)
+    clusters = {name: {places[key].cluster for key in mine} for name, mine in keys.items()}
+    shared = set.intersection(*clusters.values())
+    return {
+        name: {key for key in mine if places[key].cluster in shared} for name, mine in keys.items()
+    }
+
+
 def _shared_tasks(
-    runs: Mapping[str, Iterable[Outcome]],
+    runs: Mapping[str, Iterable[Outcome]], places: Mapping[TaskKey, Place]
 ) -> tuple[dict[str, dict[TaskKey, Trials]], list[str]]:
-    """Return the trials of the tasks with a verdict in all runs, in one order, and all others."""
+    """Return the trials of the tasks with a verdict in all runs, in one order, and all others.
+
+    Runs that have no task in common are paired by cluster, and have those of common clusters.
+    """
     every = {name: by_task(run) for name, run in runs.items()}
-    common = dict.fromkeys(_keys_in_all(every))
+    kept = tasks_in_all(runs, places)
     dropped = [
         f"task {str(key)!r} of {name}: not in every run"
         for name, each in every.items()
         for key in each
-        if key not in common
+        if key not in kept[name]
     ]
+    alike = set.intersection(*kept.values())
+    if not alike and any(kept.values()):
+        return _shared_clusters(every, kept, places, dropped)
+    common = [key for key in next(iter(every.values())) if key in alike]
     order = []
     for key in common:
         without = [name for name, trials in every.items() if not trials[key].total]
@@ -322,9 +419,31 @@ def _shared_tasks(
     return {name: {key: each[key] for key in order} for name, each in every.items()}, dropped
 
 
-def _keys_in_all(runs: Mapping[str, Iterable[TaskKey]]) -> list[TaskKey]:
-    first, *others = map(dict.fromkeys, runs.values())
-    return [key for key in first if all(key in other for other in others)]
+def _shared_clusters(
+    every: Mapping[str, Mapping[TaskKey, Trials]],
+    kept: Mapping[str, set[TaskKey]],
+    places: Mapping[TaskKey, Place],
+    dropped: list[str],
+) -> tuple[dict[str, dict[TaskKey, Trials]], list[str]]:
+    """Return the trials of the tasks whose clusters have a verdict in all runs, and all others."""
+    judged = {
+        name: {key: one for key, one in each.items() if key in kept[name] and one.total}
+        for name, each in every.items()
+    }
+    clusters = [{places[key].cluster for key in mine} for mine in judged.values()]
+    common = set.intersection(*clusters)
+    lost = sorted(set.union(*clusters) - common)
+    dropped += [f"cluster {str(key)!r}: no verdict in some run" for key in lost]
+    if not common:
+        raise ConfigurationError(
+            f"the runs {', '.join(every)} have no cluster of tasks with a verdict in common; "
+            "run them on the same tasks, or wait for their verdicts"
+        )
+    shared = {
+        name: {key: one for key, one in mine.items() if places[key].cluster in common}
+        for name, mine in judged.items()
+    }
+    return shared, dropped
 
 
 def _drop_other_data(

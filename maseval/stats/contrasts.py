@@ -10,17 +10,18 @@ Agresti & Caffo (2000) have it for shares.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import chain, combinations, product
 from statistics import fmean, variance
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, TaskKey
-from maseval.stats.comparison import check_k
-from maseval.stats.intervals import OVER_TASKS, Interval, mean_interval, student_p
-from maseval.stats.sign_flip import sign_flip_test
+from maseval.core.outcome import Outcome, Place, TaskKey
+from maseval.stats.clusters import Pooled, places_of, pool, weighed
+from maseval.stats.comparison import check_k, connected
+from maseval.stats.intervals import OVER_TASKS, Interval, cluster_interval, mean_interval, student_p
+from maseval.stats.sign_flip import cluster_flip_test, sign_flip_test
 from maseval.stats.trials import by_task, fewest_trials, pass_hat_k
 
 UNPAIRED = "Welch's test: the levels have different tasks"
@@ -46,6 +47,27 @@ class Sample:
         values = [*self._values, *(self.bounds if imagined else ())]
         scale = len(self._values) ** 2 / len(values)
         return scale * variance(values) if len(values) > 1 else None
+
+
+class ClusterSample(Sample):
+    """Clusters of one kind, each with its share of the sum; its score lies between two bounds."""
+
+    def __init__(
+        self, parts: Sequence[Fraction], shares: Sequence[Fraction], low: int, high: int
+    ) -> None:
+        whole = sum(shares, Fraction(0))
+        unit = whole / len(parts)
+        super().__init__(parts, unit * low, unit * high)
+        scores = [part / share for part, share in zip(parts, shares, strict=True)]
+        self._clusters, self._whole = weighed(map(Pooled, scores, shares)), float(whole)
+        self._limits = float(low), float(high)
+        mean, pairs = sum(parts) / whole, zip(shares, scores, strict=True)
+        # Values of equal weight with the variance of the sum: that of a ratio estimate.
+        self._values = [float(unit * mean + share * (each - mean)) for share, each in pairs]
+
+    def interval(self, level: float) -> Interval:
+        found = cluster_interval(self._clusters, level, self._limits)
+        return replace(found, low=self._whole * found.low, high=self._whole * found.high)
 
 
 @dataclass(frozen=True)
@@ -82,7 +104,9 @@ class SampleSum:
 
     def test(self) -> tuple[float, str]:
         if self.paired:
-            found = sign_flip_test([part for each in self.samples for part in each.parts])
+            parts = [part for each in self.samples for part in each.parts]
+            clustered = any(isinstance(each, ClusterSample) for each in self.samples)
+            found = (cluster_flip_test if clustered else sign_flip_test)(parts)
             return found.p_value, found.method
         # An imagined task at either bound pulls each sum to the middle, and adds to its variance.
         value = spread = below = 0.0
@@ -122,10 +146,19 @@ class Grid:
         self.trials = trials
         kinds = {one for each in trials.values() for one in each.values()}
         exact = {one: pass_hat_k(*one, k) for one in kinds}
-        self.scale = math.lcm(*(each.denominator for each in exact.values()))
-        whole = {one: int(each * self.scale) for one, each in exact.items()}
+        scores = {
+            place: {key: exact[one] for key, one in each.items()} for place, each in trials.items()
+        }
+        places = places_of(chain.from_iterable(outcomes for _, outcomes in cells))
+        self.clustered = bool(places)
+        self.weights: Mapping[TaskKey, int] = {}
+        if places:
+            scores, self.weights = _by_cluster(scores, places)
+        found = (one for each in scores.values() for one in each.values())
+        self.scale = math.lcm(*{one.denominator for one in found})
         self.scores = {
-            place: {key: whole[one] for key, one in each.items()} for place, each in trials.items()
+            place: {key: int(one * self.scale) for key, one in each.items()}
+            for place, each in scores.items()
         }
         self.unpaired = [at for at in range(len(self.names)) if not self._shares_tasks(at)]
 
@@ -170,22 +203,31 @@ class Grid:
         parts: dict[Levels, Counter[TaskKey]] = {}
         weights: dict[Levels, Counter[TaskKey]] = {}
         signs: dict[Levels, list[int]] = {}
-        sizes = math.lcm(*(len(keys) for _, shared in whole for keys in shared.values()))
+        sizes = math.lcm(*(self._size(keys) for _, shared in whole for keys in shared.values()))
         for groups, shared in whole:
             for kind, group in groups.items():
                 signs[kind] = [sign for _, sign in group]
-                each = sizes // len(shared[kind])
+                share = sizes // self._size(shared[kind])
                 for key in sorted(shared[kind]):
+                    each = share * self.weights.get(key, 1)
                     total = sum(sign * self.scores[place][key] for place, sign in group)
                     parts.setdefault(kind, Counter())[key] += each * total
                     weights.setdefault(kind, Counter())[key] += each
         unit = self.scale * sizes * len(whole)
-        samples = []
+        samples: list[Sample] = []
         for kind, mine in parts.items():
-            most = Fraction(max(weights[kind].values()), sizes * len(whole))
-            low, high = (most * signs[kind].count(sign) * sign for sign in (-1, 1))
-            samples.append(Sample([Fraction(each, unit) for each in mine.values()], low, high))
+            shares = [Fraction(each, sizes * len(whole)) for each in weights[kind].values()]
+            exact = [Fraction(each, unit) for each in mine.values()]
+            below, above = (signs[kind].count(sign) for sign in (-1, 1))
+            if self.clustered:
+                samples.append(ClusterSample(exact, shares, -below, above))
+            else:
+                samples.append(Sample(exact, -max(shares) * below, max(shares) * above))
         return SampleSum(samples, len(whole), all(len(groups) == 1 for groups, _ in whole))
+
+    def _size(self, keys: Collection[TaskKey]) -> int:
+        """Return what tasks weigh together: each the same, clusters as many as their cases."""
+        return sum(self.weights[key] for key in keys) if self.weights else len(keys)
 
     def simple(self, at: int, pair: tuple[str, str], other: int, level: str) -> float:
         """Return the difference between two levels of a factor at one level of another."""
@@ -196,7 +238,14 @@ class Grid:
     def mean(self, at: int, level: str) -> float | None:
         """Return the mean of the scores of the cells with this level."""
         cells = [tasks for place, tasks in self.scores.items() if place[at] == level]
-        return fmean(fmean(tasks.values()) / self.scale for tasks in cells) if cells else None
+        means = [
+            Fraction(
+                sum(self.weights.get(key, 1) * score for key, score in tasks.items()),
+                self._size(tasks) * self.scale,
+            )
+            for tasks in cells
+        ]
+        return fmean(means) if means else None
 
     def spread(self) -> float:
         """Return the variance between all cells, less that of noise."""
@@ -210,6 +259,32 @@ class Grid:
         for place, tasks in self.scores.items():
             kinds.setdefault(self._kind(place), []).append({*tasks})
         return sum(len(set.union(*e)) - len(set.intersection(*e)) for e in kinds.values())
+
+
+def _by_cluster(
+    scores: Mapping[Levels, Mapping[TaskKey, Fraction]], places: Mapping[TaskKey, Place]
+) -> tuple[dict[Levels, dict[TaskKey, Fraction]], dict[TaskKey, int]]:
+    """Return the mean score of each cluster in each cell, and what clusters weigh.
+
+    Cells that can have tasks in common are taken over those that they all have. Where others have
+    different tasks, a cluster weighs as in the cell that has most of it.
+    """
+    pools: dict[Levels, dict[TaskKey, Pooled]] = {}
+    for group in connected({place: {*tasks} for place, tasks in scores.items()}):
+        common = set.intersection(*({*scores[place]} for place in group))
+        for place in group:
+            mine = {key: one for key, one in scores[place].items() if key in common}
+            pools[place] = pool(mine.values(), [places[key] for key in mine])
+    weights: dict[TaskKey, Fraction] = {}
+    for each in pools.values():
+        for name, pooled in each.items():
+            weights[name] = max(pooled.weight, weights.get(name, pooled.weight))
+    unit = math.lcm(*(weight.denominator for weight in weights.values()))
+    found = {
+        place: {name: pooled.score for name, pooled in each.items()}
+        for place, each in pools.items()
+    }
+    return found, {name: int(weight * unit) for name, weight in weights.items()}
 
 
 def _pair_blocks(

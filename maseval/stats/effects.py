@@ -22,7 +22,7 @@ from maseval.core.outcome import Outcome
 from maseval.core.words import between, count_of, in_percent, in_points
 from maseval.stats.comparison import SURE, holm
 from maseval.stats.contrasts import UNPAIRED, Grid, SampleSum, cell_name, variance_between
-from maseval.stats.intervals import LEVEL, OVER_TASKS, TOO_FEW, Interval
+from maseval.stats.intervals import LEVEL, OVER_TASKS, Interval
 from maseval.stats.result import Result
 from maseval.stats.trials import measure_name
 
@@ -127,7 +127,7 @@ class Effects(Result):
         if self.too_few:
             tasks = max((each.tasks for each in self.contrasts), default=0)
             return (
-                f"{TOO_FEW}: with {count_of(tasks, 'task')} and "
+                f"too few tasks: with {count_of(tasks, 'task')} and "
                 f"{count_of(len(self.contrasts), 'contrast')} no effect can be shown"
             )
         parts: list[str] = []
@@ -171,9 +171,12 @@ _Key = tuple[tuple[int, ...], tuple[tuple[str, str], ...]]
 
 
 def find_effects(
-    cells: Iterable[tuple[Mapping[str, str], Iterable[Outcome]]], *, k: int = 1
+    cells: Iterable[tuple[Mapping[str, str], Iterable[Outcome]]],
+    *,
+    k: int = 1,
+    label: str | None = None,
 ) -> Effects:
-    """Find the effects of the factors of a grid on pass^k.
+    """Find the effects of the factors of a grid on pass^k, or on the measure of the label.
 
     Each cell has its levels by the names of the factors, and its outcomes.
     """
@@ -198,7 +201,7 @@ def find_effects(
     spread = 0.0 if missing else max(grid.spread(), math.fsum(parts.values()))
     factors = [_factor(grid, at, known[at], parts[at] / spread if spread else None) for at in ats]
     return Effects(
-        measure=measure_name(k),
+        measure=measure_name(k, label),
         factors=sorted(factors, key=lambda each: -(each.size or 0.0)),
         contrasts=contrasts,
         interactions=[_contrast(grid, each) for each in crossed if each.p_value <= SURE],
@@ -281,6 +284,11 @@ def _notes(grid: Grid, contrasts: Sequence[Contrast], interactions: int) -> list
         "shown and likely are about these tasks; intervals are for other tasks like these, so they "
         "are wider and may reach 0",
     ]
+    if grid.clustered:
+        notes.append(
+            "paired by cluster, and counted in clusters where tasks are named here; each counts as "
+            "in the cell that has most of it"
+        )
     notes += [
         f"{grid.names[at]} is not paired: its levels have different tasks, so a difference may be "
         "the tasks' own"

@@ -11,22 +11,25 @@ errors, with Student's quantile for tasks like these.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from statistics import variance
 from typing import cast
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Score
 from maseval.core.words import count_of, in_percent, money, percent
+from maseval.stats.clusters import Places
 from maseval.stats.intervals import LEVEL, two_sided_z, weighted_interval
 from maseval.stats.planning import (
     MOST_TASKS,
     MOST_TRIALS,
+    Draws,
     fewest_tasks,
+    noise_of_clusters,
     reach,
     smallest_above,
     too_few_tasks,
+    with_trials,
 )
-from maseval.stats.result import Result
+from maseval.stats.result import IF_KNOWN, Result
 from maseval.stats.summary import estimate
 from maseval.stats.trial_noise import trial_noise
 from maseval.stats.trials import Trials, fewest_trials
@@ -55,7 +58,8 @@ class TaskSet(Result):
     those that a finished baseline has of each task, None if it is to be run, too. ``cost`` and
     ``seconds`` are those of one simulation. Of two levels of a grid's factor, a trial of a task is
     one in each of so many ``cells`` of a level: on average, as not every task is in all of them.
-    ``score`` is the rate with its range; None if the rate is stated.
+    ``score`` is the rate with its range; None if the rate is stated. The tasks are of so many
+    ``clusters``, which are then what differs; None if each is one of its own.
     """
 
     tasks: int
@@ -69,6 +73,16 @@ class TaskSet(Result):
     notes: tuple[str, ...] = ()
     cells: float = 1.0
     score: Score | None = None
+    clusters: int | None = field(default=None, metadata=IF_KNOWN)
+
+    @property
+    def draws(self) -> int:
+        """The number of what varies independently: clusters, or else tasks."""
+        return self.clusters or self.tasks
+
+    @property
+    def unit(self) -> str:
+        return "cluster" if self.clusters else "task"
 
     def in_cells(self, cells: float) -> "TaskSet":
         """Return the tasks for levels that are compared in so many cells, whose luck evens out."""
@@ -81,27 +95,27 @@ class TaskSet(Result):
 
     def detectable(self, trials: float, differing: float | None = None) -> float | None:
         """Return what is found on these tasks, or on others where the systems differ by task."""
-        if self.tasks < fewest_tasks(LEVEL):
+        if self.draws < fewest_tasks(LEVEL):
             return None
-        error = math.sqrt(self.variance(trials) + (differing or 0.0) / self.tasks)
+        error = math.sqrt(self.variance(trials) + (differing or 0.0) / self.draws)
         return min(1.0, self._reach(differing) * error)
 
     def _reach(self, differing: float | None) -> float:
-        return reach(LEVEL, None if differing is None else self.tasks)
+        return reach(LEVEL, None if differing is None else self.draws)
 
     def half_width(self, trials: float) -> float:
         # No interval of a share is wider than from 0 to 1.
         return min(0.5, two_sided_z(LEVEL) * math.sqrt(self.luck / trials / self.tasks))
 
-    def half_width_like(self, trials: float, tasks: int | None = None) -> float | None:
+    def half_width_like(self, trials: float, draws: int | None = None) -> float | None:
         """Return the half-width for tasks of two kinds that scatter as these are known to.
 
         None for one task, which says nothing of others.
         """
-        if (tasks or self.tasks) < 2:
+        rate, number = self.rate, draws or self.draws
+        if number < 2:
             return None
-        rate, number = self.rate, tasks or self.tasks
-        spread = self.between + self.luck / trials
+        spread = self.between + self.luck / trials * self.draws / self.tasks
         out = math.sqrt(min(1.0, spread / (rate * (1 - rate)))) if 0 < rate < 1 else 0.0
         counts = {rate - out * rate: (1 - rate) * number}
         better = rate + out * (1 - rate)
@@ -131,7 +145,7 @@ class TaskSet(Result):
         if difference > 1 - least:
             gain = f"at a rate of {percent(least)} no system can be that much better"
             return [f"{wanted}: {gain}"]
-        if few := too_few_tasks(self.tasks, LEVEL):
+        if few := too_few_tasks(self.draws, LEVEL, unit=self.unit):
             return [f"{wanted}: {few}"]
         return [
             f"{wanted}, on these tasks: {self._trials_for(difference)}",
@@ -141,10 +155,11 @@ class TaskSet(Result):
     def _trials_for(self, difference: float, differing: float | None = None) -> str:
         allowed = (difference / self._reach(differing)) ** 2 * self.tasks
         luck = self.luck / self.trials if self.trials else 0.0
-        if (differing or 0.0) + luck >= allowed:
-            return self._why_not(differing or 0.0, allowed)
+        differing = (differing or 0.0) * self.tasks / self.draws
+        if differing + luck >= allowed:
+            return self._why_not(differing, allowed)
         runs = 1 if self.trials else 2
-        left = allowed - luck - (differing or 0.0)
+        left = allowed - luck - differing
         trials = math.ceil(runs * self.luck / left - 1e-9)
         if trials > MOST_TRIALS:
             return f"cannot be shown with these tasks: it would take {trials:,} trials of each"
@@ -152,10 +167,11 @@ class TaskSet(Result):
 
     def _why_not(self, differing: float, allowed: float) -> str:
         if differing >= allowed:
-            tasks = math.ceil(differing / allowed * self.tasks)
+            draws = math.ceil(differing / allowed * self.draws)
             return (
                 "cannot be shown with these tasks by any number of trials, as the systems differ "
-                f"too much from task to task; it takes more than {count_of(tasks, 'task')}"
+                f"too much from {self.unit} to {self.unit}; it takes more than "
+                f"{count_of(draws, self.unit)}"
             )
         return (
             f"cannot be shown against this baseline of {count_of(self.trials or 0, 'trial')} "
@@ -185,11 +201,11 @@ class TaskSet(Result):
         trials = smallest_above(0, MOST_TRIALS, is_reached)
         if trials is not None:
             return [*answers, f"{like}: {self._precise(trials)}"]
-        tasks = smallest_above(self.tasks, MOST_TASKS, lambda n: is_reached(math.inf, n))
-        least = self.half_width_like(math.inf)
+        draws = smallest_above(self.draws, MOST_TASKS, lambda n: is_reached(math.inf, n))
+        least, unit = self.half_width_like(math.inf), self.unit
         left = "" if least is None else f": even unlimited trials leave \u00b1{in_percent(least)}"
-        many = f"at least {count_of(tasks, 'task')}" if tasks else f"more than {MOST_TASKS:,} tasks"
-        why = f"not reachable with {count_of(self.tasks, 'task')}{left}; it takes {many}"
+        many = f"at least {count_of(draws, unit)}" if draws else f"more than {MOST_TASKS:,} {unit}s"
+        why = f"not reachable with {count_of(self.draws, unit)}{left}; it takes {many}"
         return [*answers, f"{like}: {why}"]
 
     def _precise(self, trials: int) -> str:
@@ -214,26 +230,37 @@ def _usual_spread(whole: float) -> float:
     return min(whole / 2, USUAL_SPREAD**2)
 
 
-def observed_tasks(pilot: Sequence[Trials]) -> TaskSet:
+def observed_tasks(pilot: Sequence[Trials], places: Places | None = None) -> TaskSet:
     """Describe the tasks of a pilot, which is also the finished baseline."""
-    counted = [each for each in pilot if each.total]
+    counted, places = with_trials(pilot, places)
     if not counted:
         raise ConfigurationError("no task of the pilot has a verdict; give a run that has some")
-    score, noise = cast("Score", estimate(counted).in_brief()), trial_noise(counted, 1)
+    score = cast("Score", estimate(counted, places=places).in_brief())
+    noise = noise_of_clusters(counted, 1, None, places)
+    clusters = None if places is None else len({place.cluster for place in places})
     rate = score["value"]
     # As long as a task has no verdict, this is no finished baseline.
     trials = fewest_trials(pilot) or None
     whole = rate * (1 - rate)
-    if noise is None or len(counted) < 2:
+    if noise is None or (clusters or len(counted)) < 2:
         between = _usual_spread(whole)
         notes: tuple[str, ...] = (_ASSUMPTION,)
         luck = whole - between
     else:
         luck, notes = trial_noise(counted, 1, 1) or 0.0, ()
-        between = max(0.0, variance([each.passed / each.total for each in counted]) - noise)
+        between = max(0.0, Draws.of(counted, places).variance - noise)
     # Where all trials agree there may still be luck: as much as one more failure would show.
     luck = luck or 1 / (sum(each.total for each in counted) + 2)
-    return TaskSet(len(pilot), rate, luck, between, trials=trials, notes=notes, score=score)
+    return TaskSet(
+        len(pilot),
+        rate,
+        luck,
+        between,
+        trials=trials,
+        notes=notes,
+        score=score,
+        clusters=clusters,
+    )
 
 
 @dataclass(frozen=True)

@@ -25,13 +25,8 @@ from maseval.stats.result import Result
 LEVEL = 0.95
 OVER_TASKS = "clustered by task"
 OVER_TASKS_IN_WORDS = f"{OVER_TASKS}, as trials of one task are not independent"
+OVER_CLUSTERS = "over clusters of tasks"
 OF_ONE_TASK = "exact, trials of one task"
-
-TOO_FEW = "too few tasks"
-"""The words that stand for a bar that would say nothing."""
-
-# A wider interval is not drawn; the page's script has the same limit.
-_WIDEST_BAR = 0.6
 
 # Steps of the integral along its path; quantiles come out right to nine digits.
 _STEP = 0.2
@@ -62,11 +57,6 @@ class Interval(Result):
     def half_width(self) -> float:
         return (self.high - self.low) / 2
 
-    @property
-    def tells(self) -> bool:
-        """False if it spans so much that a drawing says "too few tasks" instead of a bar."""
-        return self.high - self.low <= _WIDEST_BAR
-
 
 def mean_interval(
     scores: Sequence[float], level: float = LEVEL, bounds: tuple[float, float] = (0.0, 1.0)
@@ -83,21 +73,45 @@ def weighted_interval(
 ) -> Interval:
     """Return the same for so many tasks of each score, which need not be whole numbers of tasks."""
     check_level(level)
-    return _interval(tuple(sorted(counts.items())), level, bounds)
+    points = tuple((score, count, 1.0) for score, count in sorted(counts.items()))
+    return _interval(points, level, bounds, OVER_TASKS)
+
+
+def cluster_interval(
+    counts: Mapping[tuple[float, float], float],
+    level: float = LEVEL,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Interval:
+    """Return the same for clusters, each with its mean score and its weight in the mean.
+
+    The imagined cluster weighs as one in which an average case finds itself: with few clusters of
+    unequal size the next one may be large.
+    """
+    check_level(level)
+    points = tuple((score, count, weight) for (score, weight), count in sorted(counts.items()))
+    return _interval(points, level, bounds, OVER_CLUSTERS)
 
 
 # One page shows the same scores in several tables.
 @lru_cache(maxsize=1024)
 def _interval(
-    counts: tuple[tuple[float, float], ...], level: float, bounds: tuple[float, float]
+    points: tuple[tuple[float, float, float], ...],
+    level: float,
+    bounds: tuple[float, float],
+    method: str,
 ) -> Interval:
     low, high = bounds
-    tail, imagined = (1 - level) / 2, (0.0, 1.0)
+    tail = (1 - level) / 2
+    whole = math.fsum(count * weight for _, count, weight in points)
+    squares = math.fsum(count * weight * weight for _, count, weight in points)
+    imagined = (0.0, 1.0, squares / whole if whole else 1.0)
+    below = [(score - low, count, weight) for score, count, weight in points]
+    above = [(high - score, count, weight) for score, count, weight in points]
     return Interval(
-        low + weighted_quantile([*((x - low, count) for x, count in counts), imagined], tail),
-        high - weighted_quantile([*((high - x, count) for x, count in counts), imagined], tail),
+        low + _quantile([*below, imagined], tail),
+        high - _quantile([*above, imagined], tail),
         level,
-        OVER_TASKS,
+        method,
     )
 
 
@@ -106,15 +120,23 @@ def weighted_quantile(counts: Sequence[tuple[float, float]], share: float) -> fl
 
     Of the scores 1 and 0 it is that of a beta distribution.
     """
-    top = max(score for score, count in counts if count)
+    return _quantile([(score, count, 1.0) for score, count in counts], share)
+
+
+def _quantile(counts: Sequence[tuple[float, float, float]], share: float) -> float:
+    """Return the same for scores that each weigh something in the mean, beside their counts."""
+    top = max(score for score, count, _ in counts if count)
     if top <= 0:
         return 0.0
     if share > 0.5:  # the integral is exact in the tail below
-        return top - weighted_quantile([(top - score, count) for score, count in counts], 1 - share)
-    points = [(score / top, count) for score, count in counts if count]
-    total = math.fsum(count for _, count in points)
-    mean = math.fsum(count * score for score, count in points) / total
-    spread = math.fsum(count * (score - mean) ** 2 for score, count in points) / total / (total + 1)
+        rest = [(top - score, count, weight) for score, count, weight in counts]
+        return top - _quantile(rest, 1 - share)
+    heaviest = max(weight for _, count, weight in counts if count)
+    points = [(score / top, count, weight / heaviest) for score, count, weight in counts if count]
+    total = math.fsum(count * weight for _, count, weight in points)
+    mean = math.fsum(count * weight * score for score, count, weight in points) / total
+    squares = [count * (weight * (score - mean)) ** 2 for score, count, weight in points]
+    spread = math.fsum(squares) / total / (total + 1)
     aim = NormalDist().inv_cdf(share)
     # The chance as a normal deviate is nearly straight in the logarithm of the odds: secants.
     slope = mean * (1 - mean) / math.sqrt(spread)
@@ -137,13 +159,13 @@ def weighted_quantile(counts: Sequence[tuple[float, float]], share: float) -> fl
 
 
 def _chance_below(
-    points: Sequence[tuple[float, float]], limit: float, saddle: float
+    points: Sequence[tuple[float, float, float]], limit: float, saddle: float
 ) -> tuple[float, float]:
     """Return the chance of a weighted mean up to ``limit``, and the saddle point, found from one.
 
     Its integrand is exp(-log q - sum of count * log(1 + q * step)) over q / (2 pi i).
     """
-    steps = [(score / limit - 1, count) for score, count in points]
+    steps = [(weight * (score / limit - 1), count) for score, count, weight in points]
     q, low, high = saddle, 0.0, 1.0
     for _ in range(_MOST_STEPS):
         slopes = [(1 / q, 1.0), *((step / (1 + q * step), count) for step, count in steps)]
@@ -199,5 +221,5 @@ def two_sided_t(level: float, degrees: int) -> float:
 
 def student_p(t: float, degrees: float) -> float:
     """Return the two-sided p-value of a t with so many degrees of freedom."""
-    points = [(0.0, 0.5), (1.0, degrees / 2)]
+    points = [(0.0, 0.5, 1.0), (1.0, degrees / 2, 1.0)]
     return 1.0 if not t else min(1.0, _chance_below(points, degrees / (degrees + t * t), 0.5)[0])

@@ -2,10 +2,11 @@
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from maseval.stats.clusters import independent_tasks
 from maseval.stats.trials import Trials
 
 
@@ -23,14 +24,45 @@ class PairedTask(NamedTuple):
 class Evidence:
     """The counts of all tasks at one look; those without a verdict on both sides are left out."""
 
-    def __init__(self, tasks: Iterable[PairedTask] | Mapping[PairedTask, int]) -> None:
-        """Count the tasks, one by one or with the number of tasks of each kind."""
+    def __init__(
+        self,
+        tasks: Iterable[PairedTask] | Mapping[PairedTask, int],
+        weights: Sequence[float] = (),
+    ) -> None:
+        """Count the tasks, one by one or with the number of tasks of each kind.
+
+        With ``weights``, the tasks are a sequence, and each counts so much in the mean.
+        """
+        if weights:
+            self._count_weighed(zip(tasks, weights, strict=True))
+            return
         kinds = Counter(tasks).items()
         self._kinds = {each: n for each, n in kinds if each.new.total and each.baseline.total}
         self.tasks = sum(self._kinds.values())
+        self._shares: Mapping[PairedTask, float] = self._kinds
+        self._squares: Mapping[PairedTask, float] = self._shares
+        self._size = float(self.tasks)
+
+    def _count_weighed(self, tasks: Iterable[tuple[PairedTask, float]]) -> None:
+        """Count tasks of a kind also by their weights, and by the squares of these.
+
+        A mean has shares by weight, and its variance by their squares, as of so many tasks of one
+        weight (Kish 1965).
+        """
+        known = [(each, w) for each, w in tasks if each.new.total and each.baseline.total]
+        self._kinds = dict(Counter(each for each, _ in known))
+        self.tasks = len(known)
+        weights = [w for _, w in known]
+        self._size = independent_tasks(weights) if known else 0.0
+        shares: dict[PairedTask, float] = {}
+        squares: dict[PairedTask, float] = {}
+        for each, w in known:
+            shares[each] = shares.get(each, 0.0) + w
+            squares[each] = squares.get(each, 0.0) + w * w
+        self._shares, self._squares = shares, squares
 
     def _mean(self, score: Callable[[PairedTask], float]) -> float:
-        return math.fsum(n * score(each) for each, n in self._kinds.items()) / self.tasks
+        return _mean_by(self._shares, score)
 
     @cached_property
     def difference(self) -> float:
@@ -47,10 +79,10 @@ class Evidence:
 
         That of one more trial is added on either side, as luck may hide where all agree.
         """
-        new = self._mean(lambda each: 1 / each.new.total)
-        old = self._mean(lambda each: 1 / each.baseline.total)
+        new = _mean_by(self._squares, lambda each: 1 / each.new.total)
+        old = _mean_by(self._squares, lambda each: 1 / each.baseline.total)
         mine, theirs = self._trial_variances
-        return ((mine + new / self.tasks) * new + (theirs + old / self.tasks) * old) / self.tasks
+        return ((mine + new / self._size) * new + (theirs + old / self._size) * old) / self._size
 
     @cached_property
     def _trial_variances(self) -> tuple[float, float]:
@@ -78,7 +110,11 @@ class Evidence:
         Source: Mantel & Haenszel 1959, with all tasks of equal weight.
         """
         step = min((a.total + b.total) / (a.total * b.total) for a, b in self._kinds)
-        return self._mean(_of_exchanges) / self.tasks, step / self.tasks
+        return _mean_by(self._squares, _of_exchanges) / self._size, step / self.tasks
+
+
+def _mean_by(shares: Mapping[PairedTask, float], score: Callable[[PairedTask], float]) -> float:
+    return math.fsum(n * score(each) for each, n in shares.items()) / math.fsum(shares.values())
 
 
 def _of_exchanges(task: PairedTask) -> float:

@@ -16,13 +16,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean, variance
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import number
 from maseval.core.words import count_of, p_is
+from maseval.stats.clusters import PairedScores, Places, independent_tasks, mean_of, pool
 from maseval.stats.intervals import (
     Interval,
+    cluster_interval,
     mean_interval,
     two_sided_t,
     two_sided_z,
@@ -30,7 +32,7 @@ from maseval.stats.intervals import (
 )
 from maseval.stats.result import Result
 from maseval.stats.trial_noise import trial_noise
-from maseval.stats.trials import Trials, fewest_trials, mean_over_tasks, pass_hat_k
+from maseval.stats.trials import Trials, fewest_trials, pass_hat_k
 
 ALPHA = 0.05
 POWER = 0.8
@@ -63,25 +65,71 @@ class SamplePlan(Result):
 
 @dataclass(frozen=True)
 class Pairs:
-    """The trials of the tasks that two runs share, in the same order, and the pass^k compared."""
+    """The trials of the tasks that two runs share, in the same order, and the pass^k compared.
+
+    With the places of the tasks of each run, these are paired by cluster and may be others.
+    """
 
     first: Sequence[Trials]
     second: Sequence[Trials]
     k: int = 1
+    first_places: Places | None = None
+    second_places: Places | None = None
+
+    @property
+    def by_cluster(self) -> PairedScores | None:
+        """The scores of each cluster; None if each task is one of its own."""
+        if self.first_places is None or self.second_places is None:
+            return None
+        sides = (self.first, self.first_places), (self.second, self.second_places)
+        return PairedScores(
+            *(pool((pass_hat_k(*each, self.k) for each in tasks), at) for tasks, at in sides)
+        )
+
+    @property
+    def unit(self) -> str:
+        """What is a draw of its own, and what more of are needed."""
+        return "task" if self.first_places is None else "cluster"
 
     @property
     def differences(self) -> list[float]:
-        """Second run - first run, task by task."""
+        """Second run - first run, task by task; of clusters, as if all weighed the same."""
+        if (clusters := self.by_cluster) is not None:
+            return clusters.spread_out()
         pairs = zip(self.first, self.second, strict=True)
         return [float(pass_hat_k(*b, self.k) - pass_hat_k(*a, self.k)) for a, b in pairs]
+
+    def interval(self, level: float) -> Interval:
+        if (clusters := self.by_cluster) is not None:
+            return clusters.interval(level)
+        return mean_interval(self.differences, level, (-1.0, 1.0))
+
+    @property
+    def differing(self) -> int:
+        """The number of tasks, or clusters, that differ."""
+        clusters = self.by_cluster
+        return sum(map(bool, self.differences if clusters is None else clusters.differences))
 
     def noise(self, trials: int | None = None) -> float | None:
         """Return the part of the differences' variance that is trial noise.
 
         ``trials`` is the number per task, None the present one. None without repeated trials.
         """
-        first, second = (trial_noise(each, self.k, trials) for each in (self.first, self.second))
-        return None if first is None or second is None else first + second
+        sides = (self.first, self.first_places), (self.second, self.second_places)
+        parts = [noise_of_clusters(tasks, self.k, trials, places) for tasks, places in sides]
+        return None if None in parts else math.fsum(part or 0.0 for part in parts)
+
+
+def noise_of_clusters(
+    tasks: Sequence[Trials], k: int, trials: int | None, places: Places | None
+) -> float | None:
+    """Return the trial noise of one cluster of average size, whose tasks' luck evens out."""
+    if places is None:
+        return trial_noise(tasks, k, trials)
+    weights = [place.weight for place in places]
+    noise = trial_noise(tasks, k, trials, weights)
+    clusters = len({place.cluster for place in places})
+    return None if noise is None else noise * clusters / independent_tasks(weights)
 
 
 def reach(level: float, tasks: int | None = None) -> float:
@@ -93,24 +141,74 @@ def reach(level: float, tasks: int | None = None) -> float:
     return quantile + NormalDist().inv_cdf(POWER)
 
 
-def least_half_width(tasks: Sequence[Trials], level: float) -> float | None:
+class Draws(NamedTuple):
+    """The scores of what varies, each with its weight: tasks, clusters, or one task's trials."""
+
+    scores: Sequence[float]
+    weights: Sequence[float] | None = None
+
+    @classmethod
+    def of(cls, tasks: Sequence[Trials], places: Places | None) -> "Draws":
+        if len(tasks) == 1:
+            ((total, passed),) = tasks
+            return cls([1.0] * passed + [0.0] * (total - passed))
+        rates = [each.passed / each.total for each in tasks]
+        if places is None:
+            return cls(rates)
+        clusters = pool(rates, places).values()
+        return cls(*zip(*((float(e.score), float(e.weight)) for e in clusters), strict=True))
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.scores, self.weights)
+
+    @property
+    def variance(self) -> float:
+        """The variance of one draw, as if all weighed the same."""
+        if self.weights is None:
+            return variance(self.scores)
+        scale, mean = len(self.scores) / math.fsum(self.weights), self.mean
+        pairs = zip(self.weights, self.scores, strict=True)
+        return variance([scale * weight * (score - mean) for weight, score in pairs], 0.0)
+
+    def narrowed(self, spread: float) -> "Draws":
+        """Return the scores drawn to their mean, until their variance is at most ``spread``."""
+        mean, now = self.mean, self.variance
+        factor = math.sqrt(min(1.0, max(0.0, spread) / now)) if now else 1.0
+        return self._replace(scores=[mean + factor * (score - mean) for score in self.scores])
+
+    def interval(self, level: float, number: float | None = None) -> Interval:
+        """Return the interval of so many draws like these, by default of as many."""
+        share = 1.0 if number is None else number / len(self.scores)
+        if self.weights is None:
+            counts = {score: share * count for score, count in Counter(self.scores).items()}
+            return weighted_interval(counts, level)
+        pairs = Counter(zip(self.scores, self.weights, strict=True))
+        return cluster_interval({pair: share * count for pair, count in pairs.items()}, level)
+
+
+def least_half_width(
+    tasks: Sequence[Trials], level: float, places: Places | None = None
+) -> float | None:
     """Return the half-width on tasks like these that unlimited trials of these would still leave.
 
     It is that of how the tasks differ; only more tasks make it smaller. None if no task has been
     tried twice, as one trial does not tell a difference of tasks from luck.
     """
-    counted = [each for each in tasks if each.total]
-    scores = _pass_rates(counted)
-    if len(scores) < 2 or (noise := trial_noise(counted, 1)) is None:
+    counted, places = with_trials(tasks, places)
+    draws = Draws.of(counted, places) if len(counted) > 1 else Draws([])
+    if len(draws.scores) < 2 or (noise := noise_of_clusters(counted, 1, None, places)) is None:
         return None
-    return mean_interval(_narrowed(scores, variance(scores) - noise), level).half_width
+    return draws.narrowed(draws.variance - noise).interval(level).half_width
 
 
-def _narrowed(scores: Sequence[float], spread: float) -> list[float]:
-    """Return the scores drawn towards their mean, until their variance is at most ``spread``."""
-    mean, now = fmean(scores), variance(scores)
-    factor = math.sqrt(min(1.0, max(0.0, spread) / now)) if now else 1.0
-    return [mean + factor * (score - mean) for score in scores]
+def with_trials(
+    tasks: Sequence[Trials], places: Places | None
+) -> tuple[list[Trials], Places | None]:
+    """Leave out the tasks without a trial that counts."""
+    if places is not None:
+        places = [place for each, place in zip(tasks, places, strict=True) if each.total]
+    return [each for each in tasks if each.total], places
 
 
 def plan(
@@ -127,34 +225,35 @@ def plan(
     """
     differences = pairs.differences
     found, count = fmean(differences), len(differences)
-    if few := too_few_tasks(count, level, margin):
+    unit = pairs.unit
+    if few := too_few_tasks(count, level, margin, unit):
         return SamplePlan(found, few, "undecidable")
     if abs(found) <= margin:
         seen = "the difference seen is within the margin" if found else "no difference seen"
         return SamplePlan(found, f"{seen}: nothing to plan for", "open")
-    span = mean_interval(differences, level, (-1.0, 1.0))
+    span = pairs.interval(level)
     if p_value <= 1 - level and (not margin or max(span.low, -span.high) > margin):
         present = fewest_trials([*pairs.first, *pairs.second])
         why = f"decided ({p_is(p_value)}): no more trials needed"
         return SamplePlan(found, why, "decided", count, present, 0, 0.0)
     allowed = count * ((abs(found) - margin) / reach(level, count)) ** 2
     tasks = max(count, math.ceil(count * variance(differences) / allowed))
-    differing, fewest = sum(map(bool, differences)), fewest_tasks(level)
+    differing, fewest = pairs.differing, fewest_tasks(level)
     if differing < fewest:
         tasks = max(tasks, math.ceil(count * fewest / differing))
         why = (
-            f"{differing} of {count_of(count, 'task')} differ, and it takes {fewest} that do to "
-            f"decide anything: about {tasks} tasks like these would, or more trials if further "
-            "tasks then differ"
+            f"{differing} of {count_of(count, unit)} differ, and it takes {fewest} that do to "
+            f"decide anything: about {tasks} {unit}s like these would, or more trials if further "
+            f"{unit}s then differ"
         )
         return SamplePlan(found, why, "undecidable", tasks)
     trials = _trials_needed(pairs, variance(differences), allowed)
     if trials is None:
-        why = "no number of trials would decide it: these tasks differ too much"
+        why = f"no number of trials would decide it: these {unit}s differ too much"
         if pairs.noise() is None:
             enough = count_of(2 * pairs.k, "trial")
             why = f"less than {enough} per task cannot separate luck from skill"
-        others = f"about {tasks} tasks like these, with the present number of trials, would"
+        others = f"about {tasks} {unit}s like these, with the present number of trials, would"
         return SamplePlan(found, f"{why}; {others} decide it", "open", tasks)
     further = [_missing_trials(run, trials) for run in (pairs.first, pairs.second)]
     advice = (
@@ -178,12 +277,12 @@ def fewest_tasks(level: float, margin: float = 0.0) -> int:
     return max(2, math.ceil(math.log(tail) / math.log((1 + margin) / 2) - 1e-9))
 
 
-def too_few_tasks(tasks: int, level: float, margin: float = 0.0) -> str | None:
+def too_few_tasks(tasks: int, level: float, margin: float = 0.0, unit: str = "task") -> str | None:
     """Say that so few tasks show no change at all; None if they can show one."""
     fewest = fewest_tasks(level, margin)
     if tasks >= fewest:
         return None
-    return f"{count_of(tasks, 'task')} cannot decide it, whatever comes out: it takes {fewest}"
+    return f"{count_of(tasks, unit)} cannot decide it, whatever comes out: it takes {fewest}"
 
 
 def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:
@@ -226,26 +325,32 @@ class Requirement(Result):
     advice: str = ""
 
 
-def requirement(tasks: Sequence[Trials], at_least: float, alpha: float = ALPHA) -> Requirement:
+def requirement(
+    tasks: Sequence[Trials],
+    at_least: float,
+    alpha: float = ALPHA,
+    places: Places | None = None,
+) -> Requirement:
     """Compare pass^1 of ``tasks`` with ``at_least``.
 
-    Tasks are what varies; if there is only one, its trials are. ``at_least`` 1 asks that every
-    trial passes.
+    Tasks are what varies, or their clusters; if there is only one task, its trials are.
+    ``at_least`` 1 asks that every trial passes.
     """
     check_at_least(at_least)
     check_alpha(alpha)
-    counted = [each for each in tasks if each.total]
+    counted, places = with_trials(tasks, places)
     if not counted:
         raise ConfigurationError("no task has a trial that counts, so there is no pass rate")
     level = 1 - 2 * alpha
-    value = mean_over_tasks(counted, 1)
-    interval = mean_interval(_units(counted), level)
+    draws = Draws.of(counted, places)
+    value = mean_of([each.passed / each.total for each in counted], places)
+    interval = draws.interval(level)
     if at_least == 1:  # not a question of chance: a single failure refutes it, and nothing else
         return Requirement(at_least, alpha, value, interval, "met" if value == 1 else "missed")
     if interval.high < at_least or interval.low >= at_least:
         verdict: Literal["met", "missed"] = "missed" if interval.high < at_least else "met"
         return Requirement(at_least, alpha, value, interval, verdict)
-    advice = _advice(counted, at_least, level)
+    advice = _advice(counted, places, draws, at_least, level)
     return Requirement(at_least, alpha, value, interval, "undecided", advice)
 
 
@@ -263,46 +368,35 @@ def check_alpha(alpha: object) -> None:
         raise ConfigurationError(f"alpha is {alpha!r}; give a chance below 0.5, like {ALPHA}")
 
 
-def _pass_rates(tasks: Sequence[Trials]) -> list[float]:
-    return [each.passed / each.total for each in tasks]
-
-
-def _units(tasks: Sequence[Trials]) -> list[float]:
-    """Return the scores of what varies: tasks, or the trials of a single one."""
-    if len(tasks) > 1:
-        return _pass_rates(tasks)
-    ((total, passed),) = tasks
-    return [1.0] * passed + [0.0] * (total - passed)
-
-
-def _advice(tasks: Sequence[Trials], at_least: float, level: float) -> str:
+def _advice(
+    tasks: Sequence[Trials], places: Places | None, draws: Draws, at_least: float, level: float
+) -> str:
     """Say from which number of trials or tasks on an interval like this excludes ``at_least``."""
-    scores = _units(tasks)
 
-    def is_decided(scores: Sequence[float], number: int) -> bool:
-        share = number / len(scores)
-        counts = {score: share * count for score, count in Counter(scores).items()}
-        interval = weighted_interval(counts, level)
+    def is_decided(draws: Draws, number: float | None = None) -> bool:
+        interval = draws.interval(level, number)
         return interval.high < at_least or interval.low >= at_least
 
-    if fmean(scores) == at_least:
+    if draws.mean == at_least:
         return "the score is exactly the rate asked for, which no number of trials can decide"
-    if len(tasks) > 1 and (now := trial_noise(tasks, 1)) is not None:
-        between = max(0.0, variance(scores) - now)
+    several = len(tasks) > 1 and len(draws.scores) > 1
+    if several and (now := noise_of_clusters(tasks, 1, None, places)) is not None:
+        between = max(0.0, draws.variance - now)
 
         def suffices(trials: int) -> bool:
-            spread = between + (trial_noise(tasks, 1, trials) or 0.0)
-            return is_decided(_narrowed(scores, spread), len(scores))
+            luck = noise_of_clusters(tasks, 1, trials, places) or 0.0
+            return is_decided(draws.narrowed(between + luck))
 
         trials = smallest_above(fewest_trials(tasks), MOST_TRIALS, suffices)
         if trials is not None:
             return _more_trials_advice(tasks, trials)
-    enough = smallest_above(len(scores), MOST_TASKS, lambda number: is_decided(scores, number))
+    enough = smallest_above(len(draws.scores), MOST_TASKS, lambda n: is_decided(draws, n))
     if enough is None:
         return "the score is too close to the rate asked for; no affordable number decides it"
     if len(tasks) == 1:
         return _more_trials_advice(tasks, enough)
-    return f"about {enough} tasks like these, with as many trials each, would decide it"
+    unit = "tasks" if places is None else "clusters"
+    return f"about {enough} {unit} like these, with as many trials each, would decide it"
 
 
 def _more_trials_advice(tasks: Sequence[Trials], trials: int) -> str:

@@ -17,7 +17,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import in_points, percent, score_parts
 from maseval.stats.comparison import Comparison
 from maseval.stats.effects import Effects
-from maseval.stats.intervals import TOO_FEW, Interval
+from maseval.stats.intervals import Interval
 from maseval.stats.summary import Estimate, Summary
 
 Drawing = list[object]
@@ -56,7 +56,7 @@ class _Row(NamedTuple):
     @property
     def ends(self) -> tuple[float, float]:
         span = self.interval
-        return (span.low, span.high) if span.tells else (self.value, self.value)
+        return span.low, span.high
 
 
 def pass_plot(runs: Mapping[str, Summary]) -> Drawing:
@@ -127,26 +127,22 @@ def _draw(
         parts.append(_line(x, top, x, bottom))
         parts.append(_text(x, bottom + 18, number(value, 0), anchor="middle", size=11))
     for at, row in enumerate(rows):
-        parts += _draw_row(row, _TOP + at * _ROW + _ROW / 2, across, number)
+        parts += _draw_row(row, _TOP + at * _ROW + _ROW / 2, across)
     described = ". ".join(f"{row.name}: {row.words}" for row in rows)
     return _figure(_WIDTH, bottom + 34, title, described, parts)
 
 
-def _draw_row(
-    row: _Row, y: float, across: _Scale, number: Callable[[float, int], str]
-) -> list[Drawing]:
+def _draw_row(row: _Row, y: float, across: _Scale) -> list[Drawing]:
     low, high = (across(end) for end in row.ends)
-    tells = row.interval.tells
     ends = [_line(x, y - 4, x, y + 4, _MARK, 1.5) for x in (low, high)]
-    whisker = [_line(low, y, high, y, _MARK, 2), *ends] if tells else []
-    beside = row.words if tells else f"{number(row.value, 1)}, {TOO_FEW}"
     left = across.places[0] - 12
     name = _shorten(row.name, int(left / _LETTER))
     return [
         _text(left, y + 4, name, "ink", anchor="end", bold=row.bold),
-        *whisker,
+        _line(low, y, high, y, _MARK, 2),
+        *ends,
         _marker(across(row.value), y, f"{row.name}: {row.words}"),
-        _text(_RIGHT + 12, y + 4, beside, size=11),
+        _text(_RIGHT + 12, y + 4, row.words, size=11),
     ]
 
 

@@ -2,7 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
+
+IF_KNOWN = MappingProxyType({"if_known": True})
+"""The metadata of a field that JSON leaves out where it is None."""
 
 
 class Result:
@@ -18,6 +23,8 @@ def _plain(value: object) -> object:
         return {str(name): _plain(part) for name, part in parts.items()}
     if isinstance(value, list | tuple):
         return [_plain(part) for part in value]
+    if isinstance(value, Fraction):  # the sum of a share, which is counted exactly
+        return float(value)
     return dict(value) if isinstance(value, Mapping) else value
 
 
@@ -25,7 +32,9 @@ def _fields_by_name(value: object) -> dict[str, object]:
     if isinstance(value, Mapping):
         return dict(value)
     if is_dataclass(value):
-        return {field.name: getattr(value, field.name) for field in fields(value)}
+        found = {field.name: getattr(value, field.name) for field in fields(value)}
+        left_out = [f.name for f in fields(value) if f.metadata and found[f.name] is None]
+        return {name: each for name, each in found.items() if name not in left_out}
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
         return dict(value._asdict())
     return {}

@@ -23,6 +23,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import count_of, in_percent, in_points, p_is, percent
 from maseval.stats.boundaries import Band, exits, normal_boundaries
+from maseval.stats.clusters import Places, in_order, places_of
 from maseval.stats.intervals import LEVEL, Interval, check_level
 from maseval.stats.paired_evidence import Evidence, PairedTask
 from maseval.stats.planning import least_half_width
@@ -172,22 +173,23 @@ def decide(
     """
     if not 1 <= look <= len(plan.looks):
         raise ConfigurationError(f"look {look} is not planned; give 1 to {len(plan.looks)}")
-    new, old, looks = by_trial(outcomes), by_trial(baseline), plan.looks[:look]
+    outcomes, looks = list(outcomes), plan.looks[:look]
+    new, old, places = by_trial(outcomes), by_trial(baseline), places_of(outcomes)
     if plan.question == "precision":
         _check_complete(looks[-1], new)
-        return decide_precision(
-            plan, [[_count(task, range(n)) for task in new.values()] for n in looks]
-        )
+        rounds = [[_count(task, range(n)) for task in new.values()] for n in looks]
+        return decide_precision(plan, rounds, in_order(places, new))
     shared = [key for key in new if key in old]
     if not shared:
         raise ConfigurationError("the run and its baseline share no task; give the same tasks")
     _check_complete(looks[-1], {key: new[key] for key in shared})
-    evidence = [
-        Evidence(
+    weights = [place.weight for place in in_order(places, shared) or ()]
+    evidence = []
+    for n in looks:
+        tasks = [
             PairedTask(_count(new[key], range(n)), _count(old[key], old[key])) for key in shared
-        )
-        for n in looks
-    ]
+        ]
+        evidence.append(Evidence(tasks, weights))
     found = decide_difference(plan, evidence, len(shared))
     alone = len(new) + len(old) - 2 * len(shared)
     if alone:
@@ -359,7 +361,9 @@ def _root(rising: Callable[[float], float], start: float, step: float) -> float:
     return now
 
 
-def decide_precision(plan: SequentialPlan, rounds: Sequence[Sequence[Trials]]) -> Decision:
+def decide_precision(
+    plan: SequentialPlan, rounds: Sequence[Sequence[Trials]], places: Places | None = None
+) -> Decision:
     """Say if pass^1 is known to within the half-width wanted; each look has every task's trials.
 
     The run ends where the interval is narrow enough (Chow & Robbins 1965), and where no number of
@@ -368,7 +372,7 @@ def decide_precision(plan: SequentialPlan, rounds: Sequence[Sequence[Trials]]) -
     assert plan.half_width is not None  # the plan is about a precision
     looks = []
     for trials, tasks in zip(plan.looks, rounds, strict=False):
-        found = estimate(tasks, level=plan.level)
+        found = estimate(tasks, level=plan.level, places=places)
         span = found.rerun if plan.claim == "on these tasks" else found.interval
         verdicts = sum(each.total for each in tasks)
         looks.append(
@@ -386,15 +390,18 @@ def decide_precision(plan: SequentialPlan, rounds: Sequence[Sequence[Trials]]) -
     outcome: SequentialOutcome = "undecided"
     stops = len(rounds) == len(plan.looks)
     wanted = f"\u00b1{in_percent(plan.half_width)} points {plan.claim}"
-    least = least_half_width(rounds[-1], plan.level)
+    least = least_half_width(rounds[-1], plan.level, places)
     if reached is not None and reached <= plan.half_width:
         outcome, stops = "precise", True
         reason = f"pass^1 is known to within {wanted}"
     elif plan.claim == "on tasks like these" and least is not None and least > plan.half_width:
         stops = True
+        number, unit = looks[-1].tasks, "task"
+        if places is not None:
+            number, unit = len({place.cluster for place in places}), "cluster"
         reason = (
-            f"{wanted} is not reachable with {count_of(looks[-1].tasks, 'task')}: with "
-            f"unlimited trials it would be \u00b1{in_percent(least)}; only more tasks help"
+            f"{wanted} is not reachable with {count_of(number, unit)}: with "
+            f"unlimited trials it would be \u00b1{in_percent(least)}; only more {unit}s help"
         )
     else:
         now = "not known yet" if reached is None else f"\u00b1{in_percent(reached)} now"

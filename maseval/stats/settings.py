@@ -10,8 +10,13 @@ from maseval.stats.result import Result
 # Settings that define what is measured, at any depth of the configuration.
 CONDITIONS = frozenset(
     {
-        *("benchmark", "rules", "mode", "max_steps", "max_errors"),
-        *("lenient_order_ids", "short_conversations"),
+        "benchmark",
+        "rules",
+        "mode",
+        "max_steps",
+        "max_errors",
+        "lenient_order_ids",
+        "short_conversations",
     }
 )
 # The code of a run, by what it makes; what judges is compared by this, and not by its name.

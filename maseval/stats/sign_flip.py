@@ -8,10 +8,11 @@ section 21). With one trial per task this is McNemar's exact test.
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import getitem
 
+from maseval.stats.intervals import OVER_CLUSTERS
 from maseval.stats.result import Result
 
 EXACT = "exact sign-flip test over tasks"
@@ -25,7 +26,7 @@ _AFFORDABLE = 5e8
 
 @dataclass(frozen=True)
 class FlipTest(Result):
-    """The result of the test; only the ``discordant`` tasks, which differ, enter it."""
+    """The result of the test; only the ``discordant`` tasks or clusters, which differ, enter it."""
 
     p_value: float
     method: str
@@ -45,6 +46,12 @@ def sign_flip_test(differences: Sequence[Fraction]) -> FlipTest:
     # The total of the signed sizes is <= -found where those with a plus add up to at most this.
     extreme = subsets_within(sizes, (largest - found) // 2)
     return FlipTest(float(Fraction(2 * extreme, 2 ** len(sizes))), EXACT, len(sizes))
+
+
+def cluster_flip_test(parts: Sequence[Fraction]) -> FlipTest:
+    """Test the same where each part is that of a cluster in the difference: all its tasks flip."""
+    found = sign_flip_test(parts)
+    return replace(found, method=found.method.replace("over tasks", OVER_CLUSTERS))
 
 
 def subsets_within(sizes: Sequence[int], limit: int) -> int:

@@ -7,24 +7,25 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, cast
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, Score
+from maseval.core.outcome import Outcome, Place, Score
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.words import count_of, percent
+from maseval.stats.clusters import Places, in_order, interval_over, mean_of, places_of
 from maseval.stats.intervals import (
     LEVEL,
     OF_ONE_TASK,
+    OVER_CLUSTERS,
     OVER_TASKS,
     OVER_TASKS_IN_WORDS,
     Interval,
-    mean_interval,
     weighted_interval,
 )
-from maseval.stats.result import Result
+from maseval.stats.result import IF_KNOWN, Result
 from maseval.stats.trial_noise import rerun_interval
 from maseval.stats.trials import (
     Trials,
@@ -53,10 +54,11 @@ class Estimate(Result):
     interval: Interval | None = None
     rerun: Interval | None = None
     bounds: tuple[float, float] | None = None
+    label: str | None = field(default=None, metadata=IF_KNOWN)
 
     @property
     def name(self) -> str:
-        return measure_name(self.k)
+        return measure_name(self.k, self.label)
 
     @property
     def low(self) -> float:
@@ -79,31 +81,40 @@ def estimate(
     *,
     planned: Sequence[int] | None = None,
     level: float = LEVEL,
+    places: Places | None = None,
 ) -> Estimate:
-    """Estimate pass^k of ``tasks``, with an interval clustered by task.
+    """Estimate pass^k of ``tasks``, with an interval over clusters: by default, over tasks.
 
     Args:
         tasks: The trials of each task. A task without a trial that counts is left out of the
             value.
         planned: How many trials each of them was to have; None if none is missing.
+        level: That of the intervals.
+        places: The cluster and the weight of each; None if all are alike, each its own cluster.
     """
-    bounds = None if planned is None else _bounds(tasks, planned, k)
+    bounds = None if planned is None else _bounds(tasks, planned, k, places)
     counted = tuple(each for each in tasks if each.total)
     if not counted or k > fewest_trials(counted):
         return Estimate(k, None, bounds=bounds)
-    found = _of_counted(counted, k, level)
+    if places is not None:
+        places = tuple(p for each, p in zip(tasks, places, strict=True) if each.total)
+    found = _of_counted(counted, k, level, places)
     return found if bounds is None else replace(found, bounds=bounds)
 
 
 # One page shows the same trials in several tables.
 @lru_cache(maxsize=256)
-def _of_counted(tasks: tuple[Trials, ...], k: int, level: float) -> Estimate:
-    value = mean_over_tasks(tasks, k)
+def _of_counted(
+    tasks: tuple[Trials, ...], k: int, level: float, places: tuple[Place, ...] | None
+) -> Estimate:
+    scores = task_scores(tasks, k)
+    value = mean_of(scores, places)
     if len(tasks) > 1:
-        interval = mean_interval(task_scores(tasks, k), level)
+        interval = interval_over(scores, places, level)
     else:
         interval = _interval_of_one(tasks[0], k, level)
-    return Estimate(k, value, interval, rerun_interval(tasks, k, value, level))
+    weights = None if places is None else [place.weight for place in places]
+    return Estimate(k, value, interval, rerun_interval(tasks, k, value, level, weights))
 
 
 def _interval_of_one(task: Trials, k: int, level: float) -> Interval:
@@ -117,13 +128,15 @@ def _interval_of_one(task: Trials, k: int, level: float) -> Interval:
     return Interval(min(span.low**k, value), max(span.high**k, value), level, OF_ONE_TASK)
 
 
-def _bounds(tasks: Sequence[Trials], planned: Sequence[int], k: int) -> tuple[float, float] | None:
+def _bounds(
+    tasks: Sequence[Trials], planned: Sequence[int], k: int, places: Places | None
+) -> tuple[float, float] | None:
     pairs = list(zip(tasks, planned, strict=True))
     if all(each.total == wanted for each, wanted in pairs):
         return None
     worst = [Trials(wanted, each.passed) for each, wanted in pairs]
     best = [Trials(wanted, each.passed + wanted - each.total) for each, wanted in pairs]
-    return mean_over_tasks(worst, k), mean_over_tasks(best, k)
+    return mean_of(task_scores(worst, k), places), mean_of(task_scores(best, k), places)
 
 
 Planned = int | Collection[tuple[str, str, int]]
@@ -134,10 +147,11 @@ MISSING = "missing"
 
 @dataclass(frozen=True)
 class GroupSummary:
-    """One domain, or all of them (``group`` is None); each task counts once.
+    """One domain, or all of them (``group`` is None); each task counts once, or by its weight.
 
     Of the ``planned`` simulations, those ``done`` have a verdict; ``missing`` counts the others by
-    reason. ``untried`` tasks have no verdict at all and enter only the bounds.
+    reason. ``untried`` tasks have no verdict at all and enter only the bounds. The tasks are of so
+    many ``clusters``; None if each is one of its own.
     """
 
     group: str | None
@@ -149,6 +163,7 @@ class GroupSummary:
     missing: dict[str, int]
     mean_cost: float | None
     estimates: list[Estimate]
+    clusters: int | None = field(default=None, metadata=IF_KNOWN)
 
     @property
     def name(self) -> str:
@@ -188,6 +203,7 @@ class GroupSummary:
         """Return the counts and every pass^k, for JSON."""
         return {
             "tasks": self.tasks,
+            **({} if self.clusters is None else {"clusters": self.clusters}),
             "planned": self.planned,
             "done": self.recorded - self.failed,
             "failed": self.failed,
@@ -210,7 +226,9 @@ class GroupSummary:
             )
         counted = f"{self.done} of {self.planned} simulations have a verdict ({reasons})"
         worst, best = map(percent, self.estimate(1).bounds or ())
-        return f"{counted}: pass^1 is {worst} if all others fail, {best} if all pass."
+        return (
+            f"{counted}: {self.estimate(1).name} is {worst} if all others fail, {best} if all pass."
+        )
 
     @property
     def without_value(self) -> str | None:
@@ -256,6 +274,8 @@ class Summary(Result):
         found = (each.interval for group in self.groups for each in group.estimates)
         methods = dict.fromkeys(each.method for each in found if each is not None)
         words = "; ".join(methods).replace(OVER_TASKS, OVER_TASKS_IN_WORDS) or OVER_TASKS_IN_WORDS
+        if (clusters := self.overall.clusters) is not None:
+            words = words.replace(OVER_CLUSTERS, clusters_in_words(clusters, self.overall.tasks))
         return f"{percent(self.level, 0)} CI, {words}."
 
 
@@ -264,6 +284,7 @@ def summarise(
     *,
     planned: Planned | None = None,
     ks: Ks = None,
+    label: str | None = None,
 ) -> Summary:
     """Estimate pass^k by group and overall, for k from 1 to 4, 8, 16, 32, ...
 
@@ -272,6 +293,7 @@ def summarise(
         planned: The number of trials of each task, or every (group, task, trial) that was to be
             run; None if the run is complete.
         ks: The k to estimate, or ``all`` of them; None means 1 to 4 and the powers of two.
+        label: What ``passed`` of the outcomes says, where it is not the verdict: ``resisted^k``.
     """
     run = with_gaps(outcomes, planned)
     if not run:
@@ -281,8 +303,16 @@ def summarise(
         by_name.setdefault(outcome.domain, []).append(outcome)
     if len(by_name) > 1:
         by_name[None] = run
-    groups = [_group(name, mine, ks) for name, mine in by_name.items()]
+    groups = [_group(name, mine, ks, label) for name, mine in by_name.items()]
     return Summary(groups, LEVEL)
+
+
+def clusters_in_words(clusters: int, tasks: int) -> str:
+    """Say over what an interval is, where tasks are cases of clusters."""
+    return (
+        f"over {count_of(clusters, 'cluster')} of {count_of(tasks, 'task')}, as tasks of one "
+        "cluster are not independent"
+    )
 
 
 def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outcome]:
@@ -291,6 +321,7 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
     if planned is None:
         return outcomes
     there = {(outcome.domain, outcome.task_id, outcome.trial) for outcome in outcomes}
+    known = {outcome.key: outcome for outcome in outcomes if outcome.place != (outcome.key, 1)}
     if isinstance(planned, int):
         counts = Counter(outcome.key for outcome in outcomes)
         gaps = [
@@ -300,27 +331,47 @@ def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outc
         ]
     else:
         gaps = [Outcome(*one, passed=None, reason=MISSING) for one in planned if one not in there]
+    if known:  # a trial that is missing is one of the same case
+        gaps = [
+            gap._replace(cluster=same.cluster, weight=same.weight)
+            if (same := known.get(gap.key))
+            else gap
+            for gap in gaps
+        ]
     return outcomes + gaps
 
 
-def _group(group: str | None, mine: list[Outcome], ks: Ks) -> GroupSummary:
+def _group(group: str | None, mine: list[Outcome], ks: Ks, label: str | None) -> GroupSummary:
     tasks = by_task(mine)
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
     wanted = Counter((outcome.domain, outcome.task_id) for outcome in mine)
     trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
     planned = numbers if missing else None
-    estimates = [estimate(trials, k, planned=planned) for k in _wanted_k(ks, min(numbers))]
+    places = in_order(places_of(mine), tasks)
+    all_k = [*_wanted_k(ks, min(numbers))]
+    if any(each.passed != int(each.passed) for each in trials):
+        all_k = [1]  # of a share, there is no second power
+    estimates = [estimate(trials, k, planned=planned, places=places) for k in all_k]
+    if label is not None:
+        estimates = [replace(each, label=label) for each in estimates]
     return GroupSummary(
         group=group,
         tasks=len(tasks),
         untried=sum(not each.total for each in trials),
         planned=len(mine),
         done=sum(each.total for each in trials),
-        passed=sum(each.passed for each in trials),
+        passed=_sum_of(trials),
         missing=dict(missing),
         mean_cost=mean_cost(mine),
         estimates=estimates,
+        clusters=None if places is None else len({place.cluster for place in places}),
     )
+
+
+def _sum_of(trials: Iterable[Trials]) -> int:
+    """Return the number of passes; of a share, their sum to three digits."""
+    found = sum(each.passed for each in trials)
+    return found if isinstance(found, int) else cast(int, round(float(found), 3))
 
 
 def _wanted_k(ks: Ks, most: int) -> Iterable[int]:

@@ -12,9 +12,10 @@ skewness (Cornish & Fisher 1938; Hall 1992).
 
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from maseval.stats.clusters import independent_tasks
 from maseval.stats.intervals import Interval, two_sided_t
 from maseval.stats.trials import Trials
 
@@ -27,24 +28,44 @@ _ROUNDING = 1e-12
 _MANY = 32
 
 
-def trial_noise(tasks: Collection[Trials], k: int, trials: int | None = None) -> float | None:
+def trial_noise(
+    tasks: Collection[Trials],
+    k: int,
+    trials: int | None = None,
+    weights: Sequence[float] | None = None,
+) -> float | None:
     """Return the mean over tasks of the variance of their pass^k, over repeated runs.
 
     ``trials`` is the number of trials of such a run; None means as many as each task has had. The
-    result is None if most tasks have fewer than 2k trials, as those do not show their luck.
+    result is None if most tasks have fewer than 2k trials, as those do not show their luck. With
+    ``weights`` in a mean, tasks count here by their squares, as they do in its variance.
     """
-    kinds = Counter(each for each in tasks if each.total)
-    telling = Counter({each: count for each, count in kinds.items() if each.total >= 2 * k})
-    if 2 * telling.total() < kinds.total() or not telling:
+    kinds = {each: count for each, count in _kinds(tasks, weights).items() if each.total}
+    telling = {each: count for each, count in kinds.items() if each.total >= 2 * k}
+    if not telling or 2 * sum(telling.values()) < sum(kinds.values()):
         return None
     moments = _moments(telling, 2 * k)
     if trials is not None:
         return _variance(moments, trials, k)
-    sizes = Counter(each.total for each in kinds.elements())
-    return sum(count * _variance(moments, n, k) for n, count in sizes.items()) / sizes.total()
+    sizes: dict[int, float] = {}
+    for each, count in kinds.items():
+        sizes[each.total] = sizes.get(each.total, 0) + count
+    noise = sum(count * _variance(moments, n, k) for n, count in sizes.items())
+    return noise / sum(sizes.values())
 
 
-def _moments(kinds: Counter[Trials], most: int) -> list[float]:
+def _kinds(tasks: Iterable[Trials], weights: Sequence[float] | None) -> Mapping[Trials, float]:
+    """Return how many tasks have each count of trials, by the squares of their weights."""
+    if weights is None:
+        return Counter(tasks)
+    scale = independent_tasks(weights) / math.fsum(weight * weight for weight in weights)
+    found: dict[Trials, float] = {}
+    for each, weight in zip(tasks, weights, strict=True):
+        found[each] = found.get(each, 0.0) + scale * weight * weight
+    return found
+
+
+def _moments(kinds: Mapping[Trials, float], most: int) -> list[float]:
     """Return the means over tasks of the powers of their chances to pass, from 0 to ``most``."""
     sums = [0.0] * (most + 1)
     for (total, passed), count in kinds.items():
@@ -114,7 +135,11 @@ def _own_skew(task: Trials, k: int) -> float:
 
 
 def rerun_interval(
-    tasks: Collection[Trials], k: int, value: float, level: float
+    tasks: Collection[Trials],
+    k: int,
+    value: float,
+    level: float,
+    weights: Sequence[float] | None = None,
 ) -> Interval | None:
     """Return the interval for the score of these very tasks, if only the trials are repeated.
 
@@ -122,11 +147,12 @@ def rerun_interval(
     task's own trials suggest: where all pass or fail together there may still be luck.
     """
     counted = list(tasks)
-    noise = trial_noise(counted, k)
+    noise = trial_noise(counted, k, weights=weights)
     if noise is None:
         return None
-    own = {each: count * _own_variance(each, k) for each, count in Counter(counted).items()}
-    total, whole = len(counted), math.fsum(own.values())
+    kinds = _kinds(counted, weights)
+    own = {each: count * _own_variance(each, k) for each, count in kinds.items()}
+    total, whole = sum(kinds.values()), math.fsum(own.values())
     variance = (noise * total + whole / total) / (total + 1) / total
     z = two_sided_t(level, sum(each.total - 1 for each in counted))
     # A score closer to a bound has less variance, in proportion to the distances to both bounds.

@@ -21,10 +21,16 @@ _EACH_K = 4
 
 
 class Trials(NamedTuple):
-    """The number of trials of one task that count, and of those that passed."""
+    """The number of trials of one task that count, and of those that passed.
+
+    Of a measure that is a share, a trial passes in part, and the sum is an exact fraction.
+    """
 
     total: int
     passed: int
+
+    def __str__(self) -> str:
+        return f"{float(self.passed):g}/{self.total}"
 
 
 def count_trials(results: Iterable[tuple[KeyT, bool | None]]) -> dict[KeyT, Trials]:
@@ -34,7 +40,7 @@ def count_trials(results: Iterable[tuple[KeyT, bool | None]]) -> dict[KeyT, Tria
     for task, passed in results:
         totals[task] = totals.get(task, 0) + (passed is not None)
         if passed:
-            passes[task] = passes.get(task, 0) + 1
+            passes[task] = passes.get(task, 0) + passed
     return {task: Trials(total, passes.get(task, 0)) for task, total in totals.items()}
 
 
@@ -88,6 +94,8 @@ def pass_hat_k(trials: int, passed: int, k: int) -> Fraction:
     Source: Yao et al. 2024, arXiv:2406.12045.
     """
     _check_counts(trials, passed, k)
+    if k == 1:
+        return Fraction(passed, trials)
     return Fraction(math.comb(passed, k), math.comb(trials, k))
 
 
@@ -112,6 +120,8 @@ def _score(task: Trials, k: int) -> float:
     # the greatest common divisor of numbers of thousands of digits.
     trials, passed = task
     _check_counts(trials, passed, k)
+    if k == 1:
+        return float(passed / trials)
     return math.comb(passed, k) / math.comb(trials, k)
 
 
@@ -142,11 +152,15 @@ def mean_over_tasks(tasks: Iterable[Trials], k: int) -> float:
     return fmean(task_scores(tasks, k))
 
 
-def measure_name(k: int) -> str:
-    return f"pass^{k}"
+def measure_name(k: int, label: str | None = None) -> str:
+    """Return the name of a number: ``pass^2``, or that of another measure than the verdict."""
+    return (label or "pass^k").replace("^k", f"^{k}")
 
 
 def _check_counts(trials: int, passed: int, k: int) -> None:
+    if k > 1 and int(passed) != passed:
+        text = f"a share has no pass^{k}, as it neither passes nor fails; choose k = 1"
+        raise ConfigurationError(text)
     if k < 0:
         raise ConfigurationError(f"k is {k}; give 0 or more")
     if not 0 <= passed <= trials:

@@ -6,8 +6,10 @@ are kept for as long as it is the same, so that one run more is compared at once
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from posixpath import commonpath
 from typing import NamedTuple
 
 from maseval.app.benchmarks import RecordedOutcomes
@@ -19,10 +21,12 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import JUDGEMENTS, FileState, path_about
-from maseval.runs.config_file import CONFIG, LOG
+from maseval.runs import RunState, list_runs
+from maseval.runs.config import cell_of
+from maseval.runs.config_file import CONFIG, LOG, is_run_folder
 from maseval.runs.labels import LABELS
 from maseval.view.labels import LABEL, label_state
-from maseval.view.library import Answer, Library
+from maseval.view.library import Answer, Library, place_of
 from maseval.view.query import Query, required_parts
 from maseval.view.rows import live_of
 from maseval.view.search import searches
@@ -49,6 +53,8 @@ def _runs(library: Library, query: Query) -> object:
 
 def _index(library: Library, query: Query) -> object:
     (name,) = required_parts(query, "run")
+    if cells := _cells(library, name):
+        return {"cells": [each.path.name for each in cells]}
     run = library.run(name)
     # First, as what comes in meanwhile may be told twice but must not be missed.
     version = run.last_place
@@ -79,9 +85,12 @@ def _packet(library: Library, query: Query) -> object:
 
 
 class _Place(NamedTuple):
-    """A run by its name in the viewer, and all files that decide its numbers as they are now."""
+    """A run by its name in the viewer and that among those beside it, and all files that decide
+    its numbers as they are now.
+    """
 
     name: str
+    shown: str
     path: Path
     files: tuple[FileState, ...]
 
@@ -101,7 +110,7 @@ def comparisons() -> dict[str, Answer]:
     # The reasons are asked for when the numbers are there.
     @lru_cache(maxsize=16)
     def numbers(places: _Places) -> RunComparison:
-        return compare_outcomes({each.name: load(each.path, each.files) for each in places})
+        return compare_outcomes({each.shown: load(each.path, each.files) for each in places})
 
     @lru_cache(maxsize=16)
     def reasons(places: _Places) -> RunComparison:
@@ -111,10 +120,12 @@ def comparisons() -> dict[str, Answer]:
         """Answer with the document of the runs in the query."""
         with one_at_a_time:
             found = numbers(places := _places(library, query))
+        found = replace(found, notes=[*_unfinished(library, query), *found.notes])
         # Every run has the tasks that are compared, but cells of a grid may have their own.
         named = [each.name for each in (places if found.grid else places[:1])]
         notes = {k: v for name in named for k, v in _notes(library, name).items()}
-        return document_of(found, notes)
+        known = {each.shown: each.name for each in places}
+        return {**document_of(found, notes), "places": [known[name] for name in found.runs]}
 
     def find_reasons(library: Library, query: Query) -> Mapping[str, object]:
         """Answer with why simulations failed."""
@@ -125,19 +136,52 @@ def comparisons() -> dict[str, Answer]:
 
 
 def _places(library: Library, query: Query) -> _Places:
-    names = list(dict.fromkeys(query.getlist("run")))
+    asked = list(dict.fromkeys(query.getlist("run")))
+    names = [name for each in asked for name in _compared_names(library, each)]
+    if len(names) < 2 and (unfinished := _unfinished(library, query)):
+        raise ConfigurationError(f"no two cells of this grid have a verdict: {unfinished[0]}")
     if len(names) < 2:
         raise ConfigurationError(
             f"{len(names)} run cannot be compared; name two or more: ?run=NAME&run=NAME"
         )
-    places = [(name, library.path_of(name)) for name in names]
-    return tuple(_Place(*each, tuple(map(FileState.now, _files_of(each[1])))) for each in places)
+    paths = {name: library.path_of(name) for name in names}
+    folder = commonpath(names)
+    shared = f"{folder}/" if folder and folder not in names else ""
+    return tuple(
+        _Place(n, n.removeprefix(shared), path, tuple(map(FileState.now, _files_of(path))))
+        for n, path in paths.items()
+    )
 
 
 def _files_of(path: Path) -> list[Path]:
     """Return the files that decide what a comparison says of a run."""
     own = [path / CONFIG, path / LOG] if path.is_dir() else [path]
     return [*own, *(path_about(path, name) for name in (LABELS, JUDGEMENTS))]
+
+
+def _cells(library: Library, name: str) -> list[RunState]:
+    """Return the runs that are cells of a grid, if the name is that of a grid's folder."""
+    path = place_of(library.root, name)
+    if is_run_folder(path) or not path.is_dir():
+        return []
+    return [each for each in list_runs(path) if cell_of(each.config or {})]
+
+
+def _has_verdict(cell: RunState) -> bool:
+    return bool(cell.done) and cell.verdicts != 0
+
+
+def _compared_names(library: Library, name: str) -> list[str]:
+    """Return a run's name; in place of a grid's those of its cells that can be compared."""
+    cells = _cells(library, name)
+    compared = sorted((e for e in cells if _has_verdict(e)), key=lambda e: (e.started, e.name))
+    return [e.path.relative_to(library.root).as_posix() for e in compared] if cells else [name]
+
+
+def _unfinished(library: Library, query: Query) -> list[str]:
+    """Return a note on each cell of a grid that has no verdict yet."""
+    cells = (each for name in query.getlist("run") for each in _cells(library, name))
+    return [f"{e.name}: no verdict yet; reload the page" for e in cells if not _has_verdict(e)]
 
 
 def _notes(library: Library, name: str) -> Mapping[TaskKey, str]:

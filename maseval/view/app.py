@@ -31,6 +31,7 @@ from maseval.report.index import Entry, row_of
 from maseval.view.api import answers
 from maseval.view.labels import LABEL, label_endpoint
 from maseval.view.library import Answer, Library
+from maseval.view.notes import NOTES_PATH, notes_endpoint
 from maseval.view.query import NothingThereError, ViewError
 from maseval.view.rows import RunRow, live_of
 from maseval.view.safety import LOCAL_NAMES, Guard
@@ -158,7 +159,7 @@ def create_app(
         root: The folder that is viewed; nothing outside of it can be reached.
         token: What a browser must bring along; None where only this machine can connect.
         hosts: The names that a request may call the server by; None for any.
-        writes: Take labels from its own page; else nothing can be changed.
+        writes: Take labels and notes from its own page; else nothing can be changed.
     """
 
     app = Starlette(
@@ -166,6 +167,7 @@ def create_app(
             *(Route(path, _endpoint(answer)) for path, answer in answers().items()),
             Route("/api/events", _events),
             Route(LABEL, label_endpoint, methods=["POST"]),
+            Route(NOTES_PATH, notes_endpoint, methods=["GET", "POST"]),
             *page_routes(),
         ],
         middleware=[
@@ -175,7 +177,7 @@ def create_app(
         ],
         exception_handlers={MASEvalError: _error_response, HTTPException: _http_error_response},
     )
-    app.state.library = Library(Path(root))
+    app.state.library, app.state.writes = Library(Path(root)), writes
     return app
 
 

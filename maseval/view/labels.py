@@ -19,10 +19,9 @@ from maseval.core.storage import strict_json
 from maseval.report.conversation import conversation
 from maseval.view.library import Library
 from maseval.view.query import BadRequestError, Query, required_parts
+from maseval.view.written import read_body
 
 LABEL = "/api/label"
-_LARGEST = 64_000
-"""The most bytes that a label may have, note included."""
 
 
 def label_state(library: Library, query: Query) -> object:
@@ -33,13 +32,8 @@ def label_state(library: Library, query: Query) -> object:
 async def add_label(request: Request) -> Mapping[str, object]:
     """Keep a label, and answer with what comes next and what the judge had said."""
     library: Library = request.app.state.library
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > _LARGEST:
-            raise BadRequestError(f"a label has at most {_LARGEST} bytes; shorten the note")
+    given = await read_body(request, "label")
     try:
-        given = strict_json.loads_object(body)
         one = Simulation(str(given["domain"]), str(given["task_id"]), int(given["trial"]))
         answer, note = str(given["answer"]), given.get("note")
     except (KeyError, TypeError, ValueError) as error:

@@ -11,7 +11,7 @@ from typing import Any
 from maseval.core.recorded import mapping
 from maseval.runs import RunState
 from maseval.runs.annotations import Annotations, annotations_or_problem
-from maseval.runs.config import mark_of
+from maseval.runs.config import cell_of, mark_of
 from maseval.runs.config_file import LOCK, LOG
 from maseval.runs.lock import holder_of, read_live
 from maseval.runs.verdict_check import RunDoubt, recall_check
@@ -73,6 +73,7 @@ def _facts(
     agent, user = (_names(config.get(side)) for side in ("agent", "user"))
     return {
         **numbers,
+        "cell": cell_of(config) or None,
         "estimate": mark_of(config),
         "models": list(dict.fromkeys([*agent, *user])),
         "agent": ", ".join(agent),

@@ -2,8 +2,8 @@
 
 A page on this machine can be reached by every page that its reader has open elsewhere. So the name
 of the host must be ours (a foreign name may be pointed at this machine), nothing is shared with
-other origins, and nothing can be changed. A viewer that was started to be written to takes labels,
-from its own page only.
+other origins, and nothing can be changed. A viewer that was started to be written to takes labels
+and notes, from its own page only.
 """
 
 import hmac
@@ -19,7 +19,7 @@ LOCAL_NAMES = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 _COOKIE = "maseval_view"
 _READING = frozenset({"GET", "HEAD"})
-_WRITABLE = frozenset({"/api/label"})
+_WRITABLE = frozenset({"/api/label", "/api/notes"})
 _HEADERS = {
     "content-security-policy": "; ".join(
         (
@@ -94,7 +94,9 @@ class Guard:
         if scope["method"] != "POST" or scope["path"] not in _WRITABLE:
             return _refuse(405, "the viewer only reads")
         if not self._writes:
-            return _refuse(405, "the viewer only reads; `maseval view RUN --write` takes labels")
+            return _refuse(
+                405, "the viewer only reads; `maseval view RUN --write` takes labels and notes"
+            )
         return _foreign_writing(headers, names[0])
 
     def _is_ours(self, host: str) -> bool:

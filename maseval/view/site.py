@@ -21,7 +21,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.core.engine.processes import map_in_forks, may_fork, usable_cores
+from maseval.core.engine.children import map_in_forks, may_fork, usable_cores
 from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json

@@ -55,7 +55,7 @@ def test_the_verdict_is_a_line_that_leads_to_the_deciding_message(failed):
 
     decided = panel.locator(f"[data-message='{moment['index']}']")
     expect(decided).to_be_focused()
-    expect(decided.locator(".lost-mark")).to_contain_text("Lost here")
+    expect(decided.locator(".lost-mark")).to_contain_text("First wrong step")
     expect(panel.locator(".lost-here")).to_have_count(1)
 
 

@@ -55,13 +55,6 @@ def test_a_note_is_read_from_a_pipe():
     assert maseval("tag", "one").stdout.endswith("from a pipe\n")
 
 
-def test_the_former_command_for_notes_still_works():
-    assert maseval("note", "one", "a word").stdout.endswith("a word\n")
-    assert "a word" in maseval("note", "one", "--json").stdout
-    assert "`maseval tag`" in maseval("note", "one", "--clear").stderr
-    assert "a word" not in maseval("note", "one").stdout
-
-
 @pytest.mark.parametrize(
     "arguments", [("tag", "one", "--add", "\x1b[31m"), ("tag", "one", "--note", "\x1b[2J")]
 )

@@ -49,13 +49,6 @@ def test_the_command_line_stays_as_small_as_it_is():
     assert shown["tau2 run"] <= 20
 
 
-def test_a_former_name_still_works_and_says_what_the_command_is_called_now(tmp_path):
-    done = maseval("--debug", "tau2", "score", "--help")
-
-    assert done.stdout == maseval("score", "--help").stdout
-    assert "`maseval tau2 score` is now `maseval score`" in done.stderr
-
-
 def test_rare_options_are_read_everywhere_and_shown_on_demand():
     few, every = (maseval("tau2", "run", word).stdout for word in ("--help", "--help-all"))
 

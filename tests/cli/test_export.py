@@ -72,10 +72,3 @@ def test_the_ending_of_the_file_chooses_the_form(run, tmp_path):
     assert without.exit_code == 2 and ".parquet, .csv, .jsonl" in without.stderr
     torn = maseval("export", run, "--format", "csv", "--output", tmp_path / "t.parquet")
     assert torn.exit_code == 2 and "is named .parquet, but the form is csv" in torn.stderr
-
-
-def test_the_former_name_of_the_option_is_read_and_its_new_one_said(run, tmp_path):
-    done = maseval("export", run, "--to", "csv", "--output", tmp_path / "t.csv")
-
-    assert done.exit_code == 0 and "--to of this command is now called --format" in done.stderr
-    assert "--to" not in maseval("export", "--help").stdout

@@ -96,7 +96,7 @@ def test_a_process_that_an_agent_forks_to_work_for_it_works(run, tmp_path):
     code, _, errors = run(
         """
         import multiprocessing, warnings
-        from maseval.benchmark.tau2.agent_brief import FunctionAgentAdapter
+        from maseval.core.agent_brief import FunctionAgentAdapter
         def work(query, pipe):
             pipe.send(FunctionAgentAdapter(lambda query: "Heard.", "helper").run(query))
         def agent(brief):

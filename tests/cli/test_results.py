@@ -7,10 +7,10 @@ import pytest
 from rich.console import Console
 
 from maseval.app.comparing.compare import headline
+from maseval.app.results.measured import SOUND, WITHOUT_BREACHES, measured_scores
 from maseval.app.results.results import RunSummary
-from maseval.app.results.variants import SOUND, WITHOUT_BREACHES, variant_scores
 from maseval.cli.console import print_parts
-from maseval.cli.results import consumption, scores, variant_parts
+from maseval.cli.results import consumption, measure_parts, scores
 from maseval.core.finding import LEFT_OUT, Finding
 from maseval.core.outcome import Outcome
 from maseval.core.words import in_percent, percent
@@ -68,11 +68,11 @@ def test_numbers_beside_the_official_one_come_after_it_with_intervals():
     lines = [Outcome("retail", task, trial, trial == 0) for task in "12" for trial in (0, 1)]
     policy, task = (Finding(s, "agent", LEFT_OUT, "", "") for s in ("policy", "erratum"))
     findings = {Simulation("retail", "1", 0): [policy], Simulation("retail", "2", 0): [task]}
-    found = variant_scores(lines, findings, [WITHOUT_BREACHES, SOUND])
+    found = measured_scores(lines, findings, [WITHOUT_BREACHES, SOUND])
 
     for width in (100, 60):
         console = Console(file=io.StringIO(), width=width)
-        print_parts(variant_parts(found), console)
+        print_parts(measure_parts(found), console)
         shown = console.file.getvalue()
 
         order = ["the official number", "without breaches found", "over sound tasks"]

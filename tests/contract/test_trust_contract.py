@@ -8,7 +8,7 @@ import pytest
 from maseval.benchmark.tau2.certify import certify, verify
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains import domain_named
-from maseval.benchmark.tau2.rescoring.record import open_record
+from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.review.causes import find_cause
 from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.scoring.score import score_simulation
@@ -113,7 +113,7 @@ def test_a_certificate_confirms_every_recorded_reward(domain, tau2_data, contrac
     path = contract_dir / f"conversations/{domain}.jsonl.gz"
     recorded = [r for r in records(path) if r["reward_info"] is not None]
 
-    found = certify(open_record(path))
+    found = certify(read_results(path))
 
     agreement = found.content["agreement"]
     assert agreement["equal"] == agreement["compared"] == len(recorded)
@@ -122,4 +122,4 @@ def test_a_certificate_confirms_every_recorded_reward(domain, tau2_data, contrac
     )
     kinds = {each["kind"] for each in found.content["findings"]}
     assert not kinds & {"times out of order", "turns not in sequence", "impossible ends"}
-    assert verify(found.to_json(), open_record(path)) == []
+    assert verify(found.to_json(), read_results(path)) == []

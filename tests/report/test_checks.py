@@ -98,3 +98,24 @@ def test_judged_assertions_are_shown_one_by_one_and_undecided_ones_do_not_count(
         "the judge's answer about the user side cannot be read: no JSON",
         "the judge answered 2 of 4 assertions of system",
     ]
+
+
+def test_checks_of_any_evaluator_are_shown_one_by_one():
+    given = [
+        {"name": "the door is shut", "met": True, "kind": "world"},
+        {"name": "nobody was told", "met": False, "evidence": "message 3", "counts": False},
+    ]
+
+    shown = verdict_on(simulated(eval=[{"passed": True, "checks": given}]))["checks"]
+
+    assert [(each["kind"], each["met"], each["counts"]) for each in shown] == [
+        ("world", True, True),
+        ("check", False, False),
+    ]
+    assert shown[1]["evidence"] == "message 3"
+
+
+def test_checks_of_another_shape_are_shown_as_they_were_returned():
+    shown = verdict_on(simulated(eval=[{"passed": True, "checks": ["all"]}]))
+
+    assert ("passed", "true") in shown["returned"]

@@ -90,3 +90,26 @@ def test_whose_texts_a_page_shows_is_a_fact_of_it():
     given = report()
     given["task"] = {"metadata": {"attribution": "Somebody, CC BY 4.0"}}
     assert dict(facts_in([given]))["Attribution"] == "Somebody, CC BY 4.0"
+
+
+def test_a_run_is_named_by_its_models_and_not_by_the_class_that_asked_them():
+    config = {
+        "agents": {"a": {"agent_type": "OpenAIModelAdapter", "name": "OpenAIModelAdapter"}},
+        "models": {"clerk": {"model_id": "lab/clerk"}, "user_simulator": {"model_id": "lab/user"}},
+    }
+    assert dict(facts_in([report(config=config)]))["Evaluated"] == "lab/clerk"
+
+
+def test_what_the_configuration_names_comes_before_what_reports_say():
+    facts = dict(facts_in([simulated()], more=[("Evaluated", "gpt-4.1 with team.py")]))
+    assert facts["Evaluated"] == "gpt-4.1 with team.py"
+
+
+def test_scripted_models_of_many_simulations_share_a_line():
+    reports = [
+        simulated(str(at), config={"models": {"agent_model": {"model_id": f"noisy-retail-{at}"}}})
+        for at in range(9)
+    ]
+    facts = dict(facts_in(reports))
+    assert facts["Model of agent"] == "noisy-retail-… (9 names)"
+    assert facts["Evaluated"] == "9 models"

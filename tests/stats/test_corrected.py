@@ -59,6 +59,34 @@ def test_unsure_labels_widen_the_interval_on_both_sides():
     assert wide.high > exact.high
 
 
+def test_the_limits_of_strata_are_joined_by_the_distances_of_their_ends():
+    strata = Stratum(40, 20, 10), Stratum(60, 20, 1)
+    found = corrected_share(strata, tasks_of(*strata))
+    share = (40 * 10 / 20 + 60 * 1 / 20) / 100
+    limits = [hypergeometric_limits(*each, 0.95) for each in ((40, 20, 10), (60, 20, 1))]
+    below = math.hypot(20 - limits[0][0], 3 - limits[1][0]) / 100
+    above = math.hypot(limits[0][1] - 20, limits[1][1] - 3) / 100
+
+    assert found.share == pytest.approx(share)
+    assert (found.here.low, found.here.high) == pytest.approx((share - below, share + above))
+
+
+def test_for_tasks_like_these_the_share_has_wilsons_limits_over_tasks():
+    """All is labelled, so that only tasks differ: two of five have all of the faults."""
+    found = corrected_share(
+        [Stratum(8, 8, 8), Stratum(12, 12, 0)], [[1] * 4 + [2] * 4, [3] * 4 + [4] * 4 + [5] * 4]
+    )
+    variance = (2 * (4 - 1.6) ** 2 + 3 * 1.6**2) * 5 / 4 / 20**2
+    size = 0.4 * 0.6 / variance
+    t = 2.776445
+    middle = (0.4 + t * t / (2 * size)) / (1 + t * t / size)
+    half = t / (1 + t * t / size) * math.sqrt(0.4 * 0.6 / size + (t / size) ** 2 / 4)
+
+    assert (found.like_these.low, found.like_these.high) == pytest.approx(
+        (middle - half, middle + half), abs=1e-6
+    )
+
+
 def test_one_task_says_nothing_about_others():
     stratum = Stratum(8, 4, 2)
     assert corrected_share([stratum], [["only"] * 8]).like_these is None

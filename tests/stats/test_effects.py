@@ -1,7 +1,8 @@
 """Effects of the factors of a grid: what moves the score, and what is only noise."""
 
 import json
-from itertools import product
+from itertools import combinations, product
+from statistics import fmean, variance
 
 import pytest
 
@@ -20,7 +21,7 @@ from benchmarks.effects import (
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome, compare, holm
 from maseval.stats.effects import find_effects
-from maseval.stats.intervals import student_p, two_sided_t
+from maseval.stats.intervals import mean_interval, student_p, two_sided_t
 from tests.stats.made_up import rng, run
 
 
@@ -79,6 +80,98 @@ def test_a_grid_with_one_factor_that_matters_says_so_and_claims_nothing_of_the_o
     assert "no effect of model is shown (at most " in found.headline
     assert not [each for each in found.interactions if each.grade == "shown"]
     assert json.loads(json.dumps(found.to_dict()))["headline"] == found.headline
+
+
+# A grid of 2 x 3 cells: how often each of six tasks passed in four trials.
+SIX = {
+    ("a", "x"): [0, 1, 2, 3, 1, 0],
+    ("a", "y"): [2, 2, 3, 4, 1, 1],
+    ("a", "z"): [4, 3, 3, 4, 2, 4],
+    ("b", "x"): [0, 0, 1, 1, 0, 0],
+    ("b", "y"): [4, 4, 3, 4, 3, 4],
+    ("b", "z"): [4, 4, 4, 4, 4, 4],
+}
+
+
+def mean_and_variance(parts):
+    """Return the mean of the tasks' parts, and the variance of that mean."""
+    return fmean(parts), variance(parts) / len(parts)
+
+
+def between_pairs(pairs, number):
+    """Return the variance between so many means by all their pairs, less that of noise."""
+    return max(0.0, sum(mean**2 - noise for mean, noise in pairs) / number**2)
+
+
+def test_the_numbers_of_a_grid_are_those_of_a_computation_without_it():
+    """Each is found again from the six tasks of each cell, by the formulas of the page."""
+    found = find_effects(grid(SIX))
+    model, system = found.factors
+    rates = {cell: [each / 4 for each in counts] for cell, counts in SIX.items()}
+    of_models = {
+        (one, other): [
+            fmean(rates[each, other][task] - rates[each, one][task] for each in "ab")
+            for task in range(6)
+        ]
+        for one, other in combinations("xyz", 2)
+    }
+    of_systems = [
+        fmean(rates["b", each][task] - rates["a", each][task] for each in "xyz")
+        for task in range(6)
+    ]
+    of_cells = [
+        [after - before for before, after in zip(rates[one], rates[other], strict=True)]
+        for one, other in combinations(SIX, 2)
+    ]
+
+    # The range of three levels has twice the noise of one difference in its square.
+    widest, noise = mean_and_variance(of_models["x", "z"])
+    assert model.name == "model"
+    assert model.size == pytest.approx((widest**2 - 2 * noise) ** 0.5)
+    only, noise = mean_and_variance(of_systems)
+    assert system.size == pytest.approx((only**2 - noise) ** 0.5)
+
+    # Three intervals that hold at once, each a third as likely to miss; of two levels there is one.
+    spans = [mean_interval(each, 1 - 0.05 / 3, (-1.0, 1.0)) for each in of_models.values()]
+    assert model.interval.low == pytest.approx(max(0.0, *(each.low for each in spans)))
+    assert model.interval.high == pytest.approx(max(each.high for each in spans))
+    span = mean_interval(of_systems, 0.95, (-1.0, 1.0))
+    assert system.interval.low == pytest.approx(max(0.0, span.low))
+    assert system.interval.high == pytest.approx(span.high)
+
+    # The shares of the spread between cells, noise aside.
+    whole = between_pairs(map(mean_and_variance, of_cells), 6)
+    models = between_pairs(map(mean_and_variance, of_models.values()), 3)
+    systems = between_pairs([mean_and_variance(of_systems)], 2)
+    assert 0 < models + systems < whole
+    assert model.share == pytest.approx(models / whole)
+    assert system.share == pytest.approx(systems / whole)
+    assert found.together == pytest.approx(1 - (models + systems) / whole)
+
+    # Over many tasks like these the range is surely above nothing.
+    many = {cell: counts * 5 for cell, counts in SIX.items()}
+    surely = find_effects(grid(many)).factors[0].interval
+    apart = mean_interval(of_models["x", "z"] * 5, 1 - 0.05 / 3, (-1.0, 1.0))
+    assert 0 < surely.low == pytest.approx(apart.low)
+
+    tests = {each.levels[0]: each for each in found.contrasts}
+    assert tests["x", "z"].difference == pytest.approx(widest)
+    assert tests["x", "z"].p_value == 2 / 2**6
+
+
+def test_levels_with_different_tasks_are_tested_after_welch_with_imagined_tasks():
+    one, other = run([4, 3, 4, 2]), run([1, 0, 2], group="other")
+    (found,) = find_effects([({"domain": "one"}, one), ({"domain": "two"}, other)]).contrasts
+
+    # A task of 0 and one of 1 stand beside those of each side.
+    first, second = [1, 0.75, 1, 0.5, 0, 1], [0.25, 0, 0.5, 0, 1]
+    errors = [4**2 / 6 * variance(first) / 4**2, 3**2 / 5 * variance(second) / 3**2]
+    below = errors[0] ** 2 / 5 + errors[1] ** 2 / 4
+    difference = fmean(second) - fmean(first)
+    expected = student_p(difference / sum(errors) ** 0.5, sum(errors) ** 2 / below)
+
+    assert found.p_value == pytest.approx(expected)
+    assert found.difference == pytest.approx(0.25 - 0.8125)
 
 
 def test_an_interaction_names_whom_a_system_helps_and_whom_it_costs():

@@ -57,6 +57,19 @@ def test_a_finished_baseline_limits_what_can_be_shown():
     assert forecast(replace(about, trials=None)).rows[0].simulations == 100
 
 
+def test_what_is_found_follows_from_the_luck_of_both_runs_and_of_all_cells():
+    two_sided = 1.959964 + 0.841621  # standard errors for 80% power
+    for_two = 50 * two_sided**-2
+
+    new = replace(as_hard_as("airline"), luck=0.1)
+    known = replace(new, trials=2)
+    assert new.detectable(4) == pytest.approx(math.sqrt(0.1 * 2 / 4 / for_two), abs=1e-6)
+    assert known.detectable(4) == pytest.approx(math.sqrt(0.1 * 3 / 4 / for_two), abs=1e-6)
+    three = new.in_cells(3)
+    assert three.detectable(4) == pytest.approx(new.detectable(4) / math.sqrt(3))
+    assert three.simulations(4) == 3 * new.simulations(4) == 3 * 50 * 4 * 2
+
+
 def test_tasks_that_pass_always_leave_the_width_that_so_few_leave():
     about = observed_tasks([Trials(4, 4)] * 5)
 

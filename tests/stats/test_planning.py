@@ -1,5 +1,6 @@
 """What a comparison could have found, and what it would take to find more."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 from statistics import variance
@@ -83,6 +84,16 @@ def test_further_trials_are_counted_for_both_runs_and_paid_at_their_own_prices()
     assert found.cost == pytest.approx(40 * (found.trials - 4) * 0.4)
     assert str(found.simulations) in found.advice
     assert plan(noisy(), 0.2, 0.95, (0.1, None)).cost is None
+
+
+def test_beyond_a_margin_only_what_exceeds_it_is_to_be_shown():
+    pairs, margin = noisy(), 0.02
+    found = plan(pairs, 0.2, 0.95, (None, None), margin)
+    beyond = abs(found.difference) - margin
+    needed = variance(pairs.differences) * (reach(0.95, 40) / beyond) ** 2
+
+    assert found.tasks == math.ceil(needed)
+    assert found.tasks > plan(pairs, 0.2, 0.95, (None, None)).tasks
 
 
 def test_the_smallest_sufficient_number_of_trials_is_found():

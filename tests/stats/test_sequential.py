@@ -1,6 +1,7 @@
 """Decisions on the way: what a look says, and what it depends on."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,7 @@ from benchmarks.sequential import (
 )
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome
+from maseval.stats.boundaries import normal_boundaries
 from maseval.stats.sequential import SequentialPlan, decide
 from tests.stats.made_up import rng
 
@@ -37,6 +39,18 @@ def ended(plan, run, baseline=()):
     """Return the decision with which a run ends."""
     found = (decide(plan, look, run, baseline) for look in range(1, len(plan.looks) + 1))
     return next(each for each in found if each.stops)
+
+
+def test_a_plan_errs_on_each_side_with_half_of_what_its_level_leaves():
+    """Of two means over n and m trials the variance goes with 1/n + 1/m; the last look has all."""
+    plan = SequentialPlan("better", LOOKS, 4)
+
+    assert plan.alpha == pytest.approx(0.025)
+    assert plan.shares == pytest.approx((0.5 / 1.25, 0.5 / 0.75, 0.5 / (1 / 3 + 1 / 4), 1.0))
+    assert plan.boundaries == normal_boundaries(plan.shares, 0.025)
+    # At the first look 2 - 2 Phi(2.2414 / sqrt(share)) of the chance is spent (Lan & DeMets 1983).
+    assert plan.boundaries[0] == pytest.approx(3.3569, abs=1e-4)
+    assert replace(plan, level=0.9).alpha == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(("chance", "outcome"), [(0.9, "better"), (0.1, "worse")])

@@ -88,6 +88,32 @@ def test_bounds_are_the_extremes_over_everything_the_missing_trials_may_become()
         assert found.estimate(k).bounds == pytest.approx((min(possible), max(possible)))
 
 
+@pytest.mark.parametrize(("passed", "low", "high"), [(0, 0.0, 0.6024), (4, 0.3976, 1.0)])
+def test_the_interval_of_one_task_is_that_of_its_chance_to_pass_k_times(passed, low, high):
+    """The exact limits of 0 and 4 of 4, 1 - .025^(1/4) and .025^(1/4), to the power of k."""
+    for k in (1, 2, 4):
+        found = summarise(run([passed])).overall.estimate(k).interval
+        assert (found.low, found.high) == pytest.approx((low**k, high**k), abs=1e-4)
+
+
+def test_an_interval_of_one_task_reaches_to_its_value():
+    found = summarise(run([2])).overall.estimate(3)
+    assert found.value == 0.0 == found.interval.low
+
+
+def test_a_trial_without_a_verdict_takes_no_part_and_does_not_pass():
+    def trial(number, passed):
+        return Outcome("shop", "0", number, passed, reason=None if passed is False else "missing")
+
+    alone = summarise([trial(0, None), trial(1, False)]).overall
+    beside = summarise([trial(0, None), trial(1, False), *run([4], group="air")]).overall
+
+    assert (alone.done, alone.planned, alone.estimate(1).value) == (1, 2, 0.0)
+    assert alone.estimate(1).bounds == (0.0, 0.5)
+    assert (beside.done, beside.planned, beside.estimate(1).value) == (5, 6, 0.5)
+    assert {each.k for each in alone.estimates if each.value is not None} == {1}
+
+
 def test_a_task_with_too_few_trials_leaves_only_bounds_and_a_note():
     outcomes = [each for each in run([4, 4]) if (each.task_id, each.trial) != ("1", 3)]
     summary = summarise(outcomes, planned=4)

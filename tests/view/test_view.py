@@ -8,7 +8,7 @@ pytest.importorskip("starlette")
 
 from maseval import commands
 from maseval.app.results.finding import UnknownRunError
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.app.results import sources
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface import extras
@@ -202,14 +202,14 @@ def test_verdicts_that_another_command_recomputed_are_not_recomputed_for_a_page(
     commands.show(run)
     with (run / "log.jsonl").open("ab") as log:
         log.write(b"\n")  # another file, of the same conversations
-    assessed, assess = [], RescoredRecord.assess
+    judged, judge = [], sources.judge
     monkeypatch.setattr(
-        RescoredRecord,
-        "assess",
-        lambda self, item, trial: assessed.append(item) or assess(self, item, trial),
+        sources,
+        "judge",
+        lambda report, *given, **more: judged.append(report) or judge(report, *given, **more),
     )
 
     viewed = Library(tmp_path).run("run")
     viewed.check_verdicts()
 
-    assert viewed._check.to_dict()["checked"] == 2 and not assessed
+    assert viewed._check.to_dict()["checked"] == 2 and not judged

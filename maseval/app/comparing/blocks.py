@@ -20,6 +20,7 @@ from maseval.core.words import (
 )
 from maseval.stats import Comparison, Difference, Estimate, Flip
 from maseval.stats.effects import Contrast, Effects
+from maseval.stats.measures import MeasuredDifference
 
 MOST_ROWS = 12
 
@@ -67,6 +68,7 @@ def comparison_blocks(found: RunComparison) -> list[Block]:
             if found.two is None
             else _of_two(found.two)
         ),
+        *beside_table(found),
         *(() if found.grid else reasons_table(found)),
         _first(left_out, "plain"),
     ]
@@ -85,6 +87,37 @@ def _of_two(two: Comparison) -> list[Block]:
     ]
 
 
+def beside_table(found: RunComparison) -> list[Block]:
+    """Return what two runs differ by in the other measures of their benchmark."""
+    rows = [
+        [
+            each.measure,
+            str(each.tasks),
+            *(_amount(each, value) for value in (each.first, each.second)),
+            _change(each),
+            p_value(each.p_value),
+        ]
+        for each in found.beside
+    ]
+    columns = ["", "tasks", *found.runs, "difference", "p"]
+    title = "other measures, not corrected for their number"
+    return [TableBlock(columns, rows, title)] if rows else []
+
+
+def _amount(found: MeasuredDifference, value: float) -> str:
+    return percent(value) if found.is_share else f"{value:,.4g} {found.unit}".rstrip()
+
+
+def _change(found: MeasuredDifference) -> str:
+    """Return the difference with its interval: in points, or in the unit of a quantity."""
+    span = found.interval
+    if found.is_share:
+        around = between(span.low, span.high) if span else ""
+        return f"{in_points(found.difference)} {around}".rstrip()
+    around = f" [{span.low:,.4g}, {span.high:,.4g}]" if span else ""
+    return f"{found.difference:+,.4g}{around}"
+
+
 def lines_on_two(two: Comparison) -> list[str]:
     """Return the difference, the test, and what would decide it."""
     assert two.plan is not None  # two runs are compared
@@ -93,7 +126,7 @@ def lines_on_two(two: Comparison) -> list[str]:
     return [
         f"{main.name}: {second} \u2212 {first} = {difference_in_words(main)} "
         f"percentage points, {p_is(main.test.p_value)}",
-        f"  {main.test.method}; {main.test.discordant} of {main.tasks} tasks differ",
+        f"  {main.test.method}; {main.test.discordant} of {main.units[0]} {main.units[1]}s differ",
         f"  {two.plan.advice}{cost}",
     ]
 
@@ -132,7 +165,8 @@ def flips_table(
         [
             flip.group,
             flip.task,
-            *(f"{each.passed}/{each.total}" for each in (flip.first, flip.second)),
+            str(flip.first),
+            str(flip.second),
         ]
         for flip in flips[:most]
     ]

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from maseval.app.benchmarks import RecordedOutcomes
-from maseval.app.results.finding import Files, each_of
+from maseval.app.results.finding import Files, each_of, is_results_folder
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import default_root, list_runs
 from maseval.runs.config import cell_of
@@ -28,7 +28,7 @@ def expand_grids(runs: Files) -> tuple[list[str | os.PathLike[str]], list[str]]:
     notes: list[str] = []
     for run in each_of(runs):
         folder = next((p for p in (Path(run), default_root() / run) if p.is_dir()), None)
-        if folder is None or is_run_folder(folder) or (folder / "results.json").is_file():
+        if folder is None or is_run_folder(folder) or is_results_folder(folder):
             found.append(run)
             continue
         cells = [each for each in list_runs(folder) if cell_of(each.config or {})]
@@ -77,14 +77,18 @@ class ComparedGrid(NamedTuple):
 
 
 def compare_cells(
-    runs: Mapping[str, RecordedOutcomes], summaries: Mapping[str, Summary], k: int
+    runs: Mapping[str, RecordedOutcomes],
+    summaries: Mapping[str, Summary],
+    k: int,
+    label: str | None = None,
 ) -> ComparedGrid | None:
     """Find the effects of a grid; None if the runs are not three cells or more of one."""
     levels = {name: cell_of(run.config) for name, run in runs.items()}
     factors = {tuple(sorted(each)) for each in levels.values()}
     if len(runs) < 3 or len(factors) > 1 or factors == {()}:
         return None
-    effects = find_effects(((levels[name], run.outcomes) for name, run in runs.items()), k=k)
+    each = ((levels[name], run.outcomes) for name, run in runs.items())
+    effects = find_effects(each, k=k, label=label)
     if not effects.factors:  # the same cell over and over
         return None
     cells = []

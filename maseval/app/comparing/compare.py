@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.comparing.cells import ComparedGrid, compare_cells, expand_grids
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
@@ -33,9 +33,10 @@ from maseval.report.checks import ShownCheck, shown_verdicts
 from maseval.report.conversation import conversation
 from maseval.runs.config import cell_of
 from maseval.runs.recording import Recording
-from maseval.stats import Comparison, Pair, Summary, compare_all, summarise
+from maseval.stats import Comparison, Measure, Pair, Summary, compare_all, summarise
 from maseval.stats.comparison import SURE, runs_by_tasks
 from maseval.stats.intervals import LEVEL
+from maseval.stats.measures import MeasuredDifference, measured, quantity_difference
 from maseval.stats.settings import ANYWAY
 from maseval.stats.summary import with_gaps
 
@@ -73,7 +74,7 @@ class RunComparison:
     compared. The runs have so many ``tasks`` together, comparable or not. ``why`` has the reasons
     of each run's failures, if they were asked for; ``missing`` says what the tasks that some run
     lacks leave open. Of runs that are the cells of one grid, ``grid`` has the effects of its
-    factors.
+    factors. Of two runs whose benchmark has further measures, ``beside`` has these.
     """
 
     runs: Mapping[str, RecordedOutcomes]
@@ -88,6 +89,7 @@ class RunComparison:
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
     missing: str | None = None
     grid: ComparedGrid | None = None
+    beside: Sequence[MeasuredDifference] = ()
 
     @property
     def two(self) -> Comparison | None:
@@ -141,6 +143,7 @@ class RunComparison:
             "runs": {name: summary.to_dict() for name, summary in self.summaries.items()},
             **({} if self.missing is None else {"missing": self.missing}),
             **({} if self.grid is None else {"grid": self.grid.to_dict()}),
+            **({"beside": [each.to_dict() for each in self.beside]} if self.beside else {}),
             "headline": self.headline,
             "differing": list(self.differing),
             "why": {name: each._asdict() for name, each in self.why.items()},
@@ -159,6 +162,7 @@ def compare(
     margin: float = 0.0,
     anyway: bool = False,
     explain: bool = True,
+    measure: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> RunComparison:
     """Compare two runs or more, each a run folder or a results file of tau2-bench, or a grid.
@@ -168,7 +172,8 @@ def compare(
     marked; what they are called does not matter. Domains with different data, and tasks that differ
     or that some run lacks, are left out and listed. ``level`` is that of the intervals of two runs,
     and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of failures
-    are counted. ``on_progress`` gets how many simulations of a run are scored, and of how many.
+    are counted. ``measure`` names the number of the benchmark that is compared in the place of its
+    verdict. ``on_progress`` gets how many simulations of a run are scored, and of how many.
     """
     named, without = expand_grids(runs)
     if len(named) < 2:
@@ -178,7 +183,7 @@ def compare(
     recordings = [open_recording(run, scoring, on_progress) for run in named]
     named_runs = dict(zip(names_of(recordings), recordings, strict=True))
     found = compare_outcomes(
-        {name: load_run(each, scoring, on_progress) for name, each in named_runs.items()},
+        {n: load_run(each, scoring, on_progress, measure) for n, each in named_runs.items()},
         k=k,
         level=level,
         margin=margin,
@@ -197,20 +202,29 @@ def compare_outcomes(
     anyway: bool = False,
 ) -> RunComparison:
     """Compare runs by their names; nothing is explained."""
-    loaded, other_tasks = keep_equal_tasks(whole)
+    loaded, other_tasks, on_tasks = keep_equal_tasks(whole)
     outcomes = {name: run.outcomes for name, run in loaded.items()}
     configs = {name: run.config for name, run in loaded.items()}
     apart = len(loaded) > 2 and all(cell_of(config) for config in configs.values())
+    measure = next(iter(loaded.values())).measure
+    label = None if measure is None else measure.label
     table = compare_all(
-        outcomes, configs=configs, k=k, level=level, margin=margin, anyway=anyway, apart=apart
+        outcomes,
+        configs=configs,
+        k=k,
+        level=level,
+        margin=margin,
+        anyway=anyway,
+        apart=apart,
+        label=label,
     )
-    alike = len(runs_by_tasks(outcomes)) == 1
+    alike = len(runs_by_tasks(outcomes)) == 1 and _share_tasks(outcomes)
     missing = _missing_tasks(loaded, table, k) if alike else None
-    incomplete = _missing_verdicts(loaded, None if missing else k)
+    incomplete = _missing_verdicts(loaded, None if missing else k, table.pairs[0].main.name)
     return RunComparison(
         loaded,
         table,
-        [*incomplete, *notes_on_runs(loaded), *table.cautions],
+        [*incomplete, *on_tasks, *notes_on_runs(loaded), *table.cautions],
         texts=_different_texts(loaded),
         differing=differing_settings(loaded),
         notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
@@ -218,8 +232,53 @@ def compare_outcomes(
         incomplete=incomplete,
         tasks=len({each.key for run in whole.values() for each in run.outcomes}),
         missing=missing,
-        grid=compare_cells(loaded, table.runs, k),
+        grid=compare_cells(loaded, table.runs, k, label),
+        beside=compare_beside(loaded),
     )
+
+
+def compare_beside(runs: Mapping[str, RecordedOutcomes]) -> list[MeasuredDifference]:
+    """Compare the other measures of two runs that evaluators recorded in both."""
+    if len(runs) != 2:
+        return []
+    first, second = runs.values()
+    named = [
+        {each.name: each for each in support_for(run.recording).measures(run.recording)}
+        for run in (first, second)
+    ]
+    found = []
+    for name, measure in named[0].items():
+        if name not in named[1] or measure.decides or measure.by_findings:
+            continue
+        if first.measure is None or first.measure.name != name:
+            found.append(_difference_in(measure, first.outcomes, second.outcomes))
+    return [each for each in found if each is not None]
+
+
+def _difference_in(
+    measure: Measure, first: Sequence[Outcome], second: Sequence[Outcome]
+) -> MeasuredDifference | None:
+    if measure.kind == "quantity":
+        return quantity_difference(first, second, measure)
+    runs = {name: measured(run, measure) for name, run in (("a", first), ("b", second))}
+    try:
+        main = compare_all(runs).main
+    except ConfigurationError:  # no task has a value in both
+        return None
+    return MeasuredDifference(
+        measure=measure.name,
+        first=main.first,
+        second=main.second,
+        difference=main.difference,
+        interval=main.interval,
+        p_value=main.test.p_value,
+        tasks=main.tasks,
+    )
+
+
+def _share_tasks(runs: Mapping[str, Iterable[Outcome]]) -> bool:
+    """Return True if runs have tasks in common, and are not paired by their clusters."""
+    return bool(set.intersection(*({each.key for each in run} for run in runs.values())))
 
 
 def look_into(found: RunComparison) -> RunComparison:
@@ -342,7 +401,7 @@ def _missing_tasks(runs: Mapping[str, RecordedOutcomes], table: Comparison, k: i
     lacking = [f"{name} lacks {len(every - keys)}" for name, keys in own.items() if every - keys]
     if not lacking:
         return None
-    words = _range_in_words(_ranges(runs, every, k), f"pass^{k}")
+    words = _range_in_words(_ranges(runs, every, k), table.pairs[0].main.name)
     return f"Over all {len(every)} tasks, of which {' and '.join(lacking)}, {words}"
 
 
@@ -371,7 +430,9 @@ def _range_in_words(ranges: Mapping[str, tuple[float, float]], measure: str) -> 
     )
 
 
-def _missing_verdicts(runs: Mapping[str, RecordedOutcomes], k: int | None) -> list[str]:
+def _missing_verdicts(
+    runs: Mapping[str, RecordedOutcomes], k: int | None, measure: str
+) -> list[str]:
     """Say for each run which verdicts it lacks, and with ``k`` what they leave of a difference."""
     overall = {name: summarise(run.outcomes).overall for name, run in runs.items()}
     found = [f"{name}: {each.shortfall}" for name, each in overall.items() if each.shortfall]
@@ -380,9 +441,10 @@ def _missing_verdicts(runs: Mapping[str, RecordedOutcomes], k: int | None) -> li
         for name, run in runs.items()
         if len(run.outcomes) < run.planned
     ]
-    if found and len(runs) == 2 and k is not None:
+    shared = _share_tasks({name: run.outcomes for name, run in runs.items()})
+    if found and len(runs) == 2 and shared and k is not None:
         every = {each.key for run in runs.values() for each in run.outcomes}
-        words = _range_in_words(_ranges(runs, every, k), f"pass^{k}")
+        words = _range_in_words(_ranges(runs, every, k), measure)
         found.append(f"whatever the missing verdicts are, {words}")
     return found
 

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.costs import costs_by_role, costs_in_words
 from maseval.app.results.finding import open_recording
 from maseval.app.results.labelled import judged_shares
+from maseval.app.results.measured import measure_named, outcomes_by
 from maseval.app.results.recording import human_sides, name_of
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey, words_on_cache
@@ -15,10 +16,11 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.runs import RunFolder
-from maseval.runs.config import CELL, JUDGED_BY, cell_of, subset_of
+from maseval.runs.config import CELL, JUDGED_BY, cell_of, mark_of_perturbation, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import Comparison, Outcome, compatibility
-from maseval.stats.comparison import runs_by_tasks
+from maseval.stats.clusters import places_of
+from maseval.stats.comparison import runs_by_tasks, tasks_in_all
 from maseval.stats.summary import with_gaps
 
 _MOST_SETTINGS = 6
@@ -38,18 +40,25 @@ def names_of(runs: Sequence[Recording]) -> list[str]:
     return short if len(set(short)) == len(short) else [str(run.path) for run in runs]
 
 
-def read_outcomes(run: str | os.PathLike[str]) -> tuple[str, Sequence[Outcome]]:
+def read_outcomes(
+    run: str | os.PathLike[str], measure: str | None = None
+) -> tuple[str, Sequence[Outcome]]:
     """Return the name and the outcomes of a run or results file, as they are compared."""
     recording = open_recording(run)
-    return name_of(recording), load_run(recording, ScoringOptions()).outcomes
+    return name_of(recording), load_run(recording, ScoringOptions(), measure=measure).outcomes
 
 
 def load_run(
     recording: Recording,
     options: ScoringOptions,
     on_progress: OnProgress | None = None,
+    measure: str | None = None,
 ) -> RecordedOutcomes:
-    """Read the outcomes of a run or results file, with those that are missing."""
+    """Read the outcomes of a run or results file, with those that are missing.
+
+    ``measure`` names the number that takes the place of the verdict.
+    """
+    chosen = None if measure is None else measure_named(recording, measure)
     found = support_for(recording).run_outcomes(recording, options, on_progress)
     config = recording.config
     if cell := cell_of(config.values):
@@ -57,13 +66,16 @@ def load_run(
     outcomes = found.outcomes
     if isinstance(recording, RunFolder):
         outcomes = with_gaps(outcomes, [*recording.planned])
+    verdicts = outcomes
+    if chosen is not None:
+        outcomes = outcomes_by(found.recording, outcomes, chosen)
     if all(each.passed is None for each in outcomes):
         text = f"{recording.path} has no simulation with a verdict yet; run or resume it first"
         raise ConfigurationError(text)
     if stopped := config.stopped:
         found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
-    judged = [str(each) for each in judged_shares(found.recording, outcomes)]
-    return found._replace(outcomes=outcomes, notes=[*found.notes, *judged])
+    judged = [str(each) for each in judged_shares(found.recording, verdicts)]
+    return found._replace(outcomes=outcomes, notes=[*found.notes, *judged], measure=chosen)
 
 
 def differing_settings(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
@@ -83,13 +95,21 @@ def differing_settings(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
 
 def keep_equal_tasks(
     runs: Mapping[str, RecordedOutcomes],
-) -> tuple[dict[str, RecordedOutcomes], list[str]]:
-    """Leave out the tasks whose content is not the same in all runs, and list them."""
+) -> tuple[dict[str, RecordedOutcomes], list[str], list[str]]:
+    """Leave out the tasks whose content is not the same in all runs, list them, and add notes.
+
+    Where that is every task, and each is a case of a cluster, it is what is compared, such as two
+    attacks on the same user tasks.
+    """
     contents: dict[TaskKey, set[str]] = {}
     for run in runs.values():
         for key, content in run.tasks.items():
             contents.setdefault(key, set()).add(content)
     other = [key for key, several in contents.items() if len(several) > 1]
+    every = [each for run in runs.values() for each in run.outcomes]
+    if {each.key for each in every} == {*other} and all(each.cluster for each in every):
+        words = "the content of every task differs: compared as cases of the same clusters"
+        return dict(runs), [], [words]
     kept = {
         name: run._replace(outcomes=[each for each in run.outcomes if each.key not in other])
         for name, run in runs.items()
@@ -101,7 +121,8 @@ def keep_equal_tasks(
             f"{' and '.join(runs)}, so there is no task in "
             f"common to compare. {notes}"
         )
-    return kept, [f"task {str(key)!r}: its content differs between the runs" for key in other]
+    left_out = [f"task {str(key)!r}: its content differs between the runs" for key in other]
+    return kept, left_out, []
 
 
 def compared_keys(runs: Mapping[str, Sequence[Outcome]], table: Comparison) -> dict[TaskKey, None]:
@@ -110,11 +131,14 @@ def compared_keys(runs: Mapping[str, Sequence[Outcome]], table: Comparison) -> d
     Runs that have no task in common, as cells of different domains, count their own.
     """
     groups = {each.group for summary in table.runs.values() for each in summary.groups}
+    places = places_of(chain(*runs.values()))
     found: dict[TaskKey, None] = {}
     for names in runs_by_tasks(runs):
-        judged = [{e.key for e in runs[name] if e.passed is not None} for name in names]
-        shared = {key for key in set.intersection(*judged) if key.domain in groups}
-        found |= {each.key: None for each in runs[names[0]] if each.key in shared}
+        judged = {name: [e for e in runs[name] if e.passed is not None] for name in names}
+        shared = set.union(*tasks_in_all(judged, places).values())
+        for each in chain(*judged.values()):
+            if each.key in shared and each.domain in groups:
+                found[each.key] = None
     return found
 
 
@@ -128,6 +152,7 @@ def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
         words = (
             subset and subset.note,
             text_or_none(run.config.get(JUDGED_BY)),
+            mark_of_perturbation(run.config),
             *sides,
             f"a rehearsal, in which {player} played the agent's model" if player else None,
             words_on_cache(run.outcomes),

@@ -24,13 +24,15 @@ from maseval.app.comparing.blocks import (
 from maseval.app.comparing.compare import RunComparison, compare
 from maseval.app.results.finding import open_recording
 from maseval.app.results.junit import junit_suite, xml_text
+from maseval.app.results.measured import measure_named, outcomes_by
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import between, count_of, p_is, percent
 from maseval.stats import Comparison, Difference, Flip, Requirement, SamplePlan, requirement
+from maseval.stats.clusters import counted_tasks
 from maseval.stats.planning import ALPHA, check_alpha, too_few_tasks
-from maseval.stats.trials import by_task
+from maseval.stats.trials import by_task, measure_name
 
 GateVerdict = Literal["worse", "not worse", "undecidable"]
 """``undecidable``: so few tasks, or so few of them that differ, could not show a loss at all."""
@@ -53,20 +55,22 @@ class Floor:
     """
 
     requirement: Requirement
+    measure: str = "pass^1"
 
     def __str__(self) -> str:
         found = self.requirement
         words = {"met": "reached", "missed": "missed", "undecided": "not decided"}[found.verdict]
         span = between(found.interval.low, found.interval.high)
         advice = f"; {found.advice}" if found.advice else ""
+        value = f"{self.measure} {percent(found.value)} {span}"
         return (
-            f"pass^1 {percent(found.value)} {span} ({percent(found.interval.level, 0)} interval), "
+            f"{value} ({percent(found.interval.level, 0)} interval), "
             f"at least {percent(found.at_least)} asked for: {words}{advice}"
         )
 
     def to_case(self, allow_undecidable: bool = False) -> ET.Element:
         """Return the test of a JUnit file; what is not decided is an error unless allowed."""
-        case = ET.Element("testcase", classname="maseval.gate", name="pass^1 at least")
+        case = ET.Element("testcase", classname="maseval.gate", name=f"{self.measure} at least")
         verdict = self.requirement.verdict
         tag = {"missed": "failure", "undecided": "skipped" if allow_undecidable else "error"}
         if verdict in tag:
@@ -91,18 +95,23 @@ def floor_of(
     alpha: float = ALPHA,
     allow_incomplete: bool = False,
     options: ScoringOptions | None = None,
+    measure: str | None = None,
 ) -> Floor:
     """Hold a run against a pass rate alone, where there is no baseline."""
     folder = open_recording(run, options or ScoringOptions())
+    chosen = None if measure is None else measure_named(folder, measure)
     found = support_for(folder).run_outcomes(folder, options or ScoringOptions())
-    trials = by_task(found.outcomes).values()
+    if chosen is not None:
+        found = found._replace(outcomes=outcomes_by(found.recording, found.outcomes, chosen))
+    trials, places = counted_tasks(found.outcomes)
     missing = found.planned - sum(each.total for each in trials)
     if missing and not allow_incomplete:
         raise ConfigurationError(
             f"{missing} of {count_of(found.planned, 'simulation')} of {run} have no verdict. "
             "Resume the run, or judge what is there with --allow-incomplete (allow_incomplete=True)"
         )
-    return Floor(requirement([*trials], at_least, alpha))
+    asked = requirement(trials, at_least, alpha, places)
+    return Floor(asked, measure_name(1, None if chosen is None else chosen.label))
 
 
 @dataclass(frozen=True)
@@ -223,6 +232,7 @@ def gate(
     at_least: float | None = None,
     explain: bool = True,
     options: ScoringOptions | None = None,
+    measure: str | None = None,
     on_progress: OnProgress | None = None,
 ) -> Gate:
     """Compare ``run`` with ``baseline``, each a run folder or a results file, paired by task.
@@ -232,7 +242,8 @@ def gate(
     ``allow_incomplete`` judges what has a verdict, and ``anyway`` runs that were judged otherwise.
     ``min_comparable`` is the share of the tasks of both runs that both must have, with the same
     content; with less there is no verdict. ``at_least`` is a pass^1 that the run must be shown to
-    reach as well. With ``explain`` the reasons of failures are counted.
+    reach as well. With ``explain`` the reasons of failures are counted. ``measure`` names the
+    number of the benchmark that decides in the place of its verdict.
     """
     check_alpha(alpha)
     if not 0 <= margin < 1:
@@ -248,6 +259,7 @@ def gate(
         margin=margin,
         anyway=anyway,
         explain=explain,
+        measure=measure,
         on_progress=on_progress,
     )
     if found.incomplete and not allow_incomplete:
@@ -264,9 +276,10 @@ def gate(
             "tasks, or accept fewer with --min-comparable (min_comparable=...)"
         )
     judged = found.runs[found.two.names[1]].outcomes
-    trials, floor = [*by_task(judged).values()], None
+    (trials, places), floor = counted_tasks(judged), None
     if at_least is not None:
-        floor = Floor(requirement(trials, at_least, alpha))
+        asked = requirement(trials, at_least, alpha, places)
+        floor = Floor(asked, measure_name(1, found.two.main.label))
     return Gate(found, found.two, margin, alpha, floor)
 
 

@@ -15,10 +15,11 @@ from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.runs.config import cell_of
+from maseval.stats.clusters import counted_tasks, in_order, mean_of, places_of
 from maseval.stats.forecast import Forecast, TaskSet, forecast, observed_tasks, stated_tasks
 from maseval.stats.planning import Pairs
 from maseval.stats.summary import summarise, with_gaps
-from maseval.stats.trials import Trials, by_task, mean_cost, mean_over_tasks
+from maseval.stats.trials import Trials, by_task, mean_cost, task_scores
 
 
 def plan(
@@ -30,6 +31,7 @@ def plan(
     precision: float | None = None,
     between: str | None = None,
     cells: float = 1.0,
+    measure: str | None = None,
 ) -> Forecast:
     """Say what 1 to 8 trials would show and cost, and what a difference or a precision takes.
 
@@ -39,17 +41,18 @@ def plan(
 
     ``between`` names two levels of a factor, ``system=react,team``: ``runs`` are then the folder of
     a grid or its cells, and the trials those of each cell. Without a run, ``cells`` is in how many
-    combinations of the other factors the levels are compared.
+    combinations of the other factors the levels are compared. ``measure`` names the number of the
+    run's benchmark that the question is about, in the place of its verdict.
     """
     if between is not None and runs:
-        about = _observe_levels(runs, between)
+        about = _observe_levels(runs, between, measure)
     elif len(runs) > 1:
         text = "several runs are given; give one: `maseval compare` says what would decide two"
         raise ConfigurationError(text)
     elif runs:
         if (tasks, rate) != (None, None):
             raise ConfigurationError("tasks and rate are those of the run; leave them out")
-        about = _observe(runs[0])
+        about = _observe(runs[0], measure)
     else:
         if tasks is None or rate is None:
             raise ConfigurationError(
@@ -60,10 +63,10 @@ def plan(
     return forecast(about, difference=difference, precision=precision)
 
 
-def _observe(run: str | os.PathLike[str]) -> TaskSet:
+def _observe(run: str | os.PathLike[str], measure: str | None) -> TaskSet:
     """Describe the tasks of a pilot, by the outcomes that count in a comparison."""
-    found = _load_whole(run)
-    about = observed_tasks([*by_task(found.outcomes).values()])
+    found = _load_whole(run, measure)
+    about = observed_tasks(*counted_tasks(found.outcomes))
     seconds = [each.seconds for each in found.outcomes if each.passed is not None]
     return replace(
         about,
@@ -74,9 +77,9 @@ def _observe(run: str | os.PathLike[str]) -> TaskSet:
     )
 
 
-def _load_whole(run: str | os.PathLike[str]) -> RecordedOutcomes:
+def _load_whole(run: str | os.PathLike[str], measure: str | None) -> RecordedOutcomes:
     """Read what counts of a run in a comparison, with all that it lacks."""
-    found = load_run(open_recording(run), ScoringOptions())
+    found = load_run(open_recording(run), ScoringOptions(), measure=measure)
     missing = [(*key, 0) for key in found.unlisted]
     return found._replace(outcomes=with_gaps(found.outcomes, missing))
 
@@ -84,7 +87,8 @@ def _load_whole(run: str | os.PathLike[str]) -> RecordedOutcomes:
 def _notes_on(found: RecordedOutcomes) -> list[str]:
     name, shortfall = str(found.recording.path), summarise(found.outcomes).overall.shortfall
     missing = [f"{shortfall} The plan takes their rate for all."] if shortfall else []
-    notes = [f"{name}: {note}" for note in (*missing, *found.notes)]
+    rates = found.measure and f"rates are those of {found.measure.name}"
+    notes = [f"{name}: {note}" for note in filter(None, (rates, *missing, *found.notes))]
     return [*notes, *notes_on_runs({name: found})]
 
 
@@ -103,13 +107,15 @@ def read_levels(between: str, known: Iterable[Mapping[str, str]]) -> tuple[str, 
     return factor, wanted[0], wanted[1]
 
 
-def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> TaskSet:
+def _observe_levels(
+    runs: Sequence[str | os.PathLike[str]], between: str, measure: str | None
+) -> TaskSet:
     """Describe the tasks of a pilot grid, and how two levels of a factor differ.
 
     They are paired within each combination of the other factors; what they differ by on a task is
     the mean over the combinations that have it.
     """
-    found = [_load_whole(run) for run in expand_grids(runs)[0]]
+    found = [_load_whole(run, measure) for run in expand_grids(runs)[0]]
     cells = [cell_of(each.recording.config.values) for each in found]
     factor, *levels = read_levels(between, cells)
     lines = [each.outcomes for each in found]
@@ -121,17 +127,19 @@ def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> Tas
     shared = [key for key in sides[0] if key in sides[1]]
     if not shared:
         raise ConfigurationError(f"no two cells differ in {factor} alone; run some that do first")
-    rates = [mean_over_tasks([side[key] for key in shared], 1) for side in sides]
+    keys = [key for _, key in shared]
+    places = in_order(places_of(chain(*lines)), keys)
+    rates = [mean_of(task_scores([side[key] for key in shared], 1), places) for side in sides]
     if rates[0] > rates[1]:  # named in either order, the better one is what could be shown
         sides.reverse()
         levels.reverse()
-    pairs = Pairs([sides[0][key] for key in shared], [sides[1][key] for key in shared])
-    by_key: dict[TaskKey, list[float]] = {}
+    first, second = ([side[key] for key in shared] for side in sides)
+    pairs = Pairs(first, second, 1, places, places)
     pilot: dict[TaskKey, Trials] = {}
-    for (_, key), trials, difference in zip(shared, pairs.first, pairs.differences, strict=True):
-        by_key.setdefault(key, []).append(difference)
+    for key, trials in zip(keys, first, strict=True):
         pilot[key] = Trials(*map(sum, zip(pilot.get(key, (0, 0)), trials, strict=True)))
-    about, number = observed_tasks([*pilot.values()]), len(shared) / len(by_key)
+    about = observed_tasks([*pilot.values()], in_order(places_of(chain(*lines)), pilot))
+    number = len(shared) / len(pilot)
     used = [line for each in lines for line in each if line.passed is not None]
     noise = pairs.noise()
     many = count_of(len({combination for combination, _ in shared}), "combination")
@@ -144,7 +152,20 @@ def _observe_levels(runs: Sequence[str | os.PathLike[str]], between: str) -> Tas
         seconds=fmean(line.seconds for line in used) or None,
         notes=(*about.notes, f"{note}are those of each cell", *chain(*map(_notes_on, found))),
     )
-    if noise is not None and len(by_key) > 1:
-        differing = variance([fmean(each) for each in by_key.values()]) - noise / number
+    if noise is not None and about.draws > 1:
+        differing = variance(_mean_differences(pairs, keys)) - noise / number
         about = replace(about, differing=max(0.0, differing))
     return about.in_cells(number)
+
+
+def _mean_differences(pairs: Pairs, keys: Sequence[TaskKey]) -> list[float]:
+    """Return what two levels differ by on each task, the mean over the combinations that have it.
+
+    Clusters have all combinations in one.
+    """
+    if pairs.by_cluster is not None:
+        return pairs.differences
+    by_key: dict[TaskKey, list[float]] = {}
+    for key, difference in zip(keys, pairs.differences, strict=True):
+        by_key.setdefault(key, []).append(difference)
+    return [fmean(each) for each in by_key.values()]

@@ -134,8 +134,16 @@ def calibrate(
     cost = sum(line.usage.get("cost") or 0.0 for line in lines)
     dropped = sum(len(each.dropped) for each in judgements)
     found = Calibration(
-        *(about, version, model_id, params, chosen, now()),
-        *(results, dropped, len(lines), cost),
+        about,
+        version,
+        model_id,
+        params,
+        chosen,
+        now(),
+        results,
+        dropped,
+        len(lines),
+        cost,
         round(sum(line.seconds for line in lines), 3),
     )
     before = latest_calibration(about, model_id, params, version, chosen)

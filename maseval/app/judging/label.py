@@ -173,7 +173,12 @@ def begin_labelling(
     shares = share_labels([len(each) for each in groups], numbers)
     some = [one for group, size in zip(groups, shares, strict=True) for one in group[:size]]
     return Labelling(
-        *(asked.folder, asked.lines, asked.question, by, asked.judge, asked.answers),
+        asked.folder,
+        asked.lines,
+        asked.question,
+        by,
+        asked.judge,
+        asked.answers,
         file=file,
         chosen=file.order(some),
     )

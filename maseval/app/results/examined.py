@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.checklist import Checklist, checklist_of_run
 from maseval.app.results.explained import Review, cause_in, misfit
+from maseval.app.results.measured import MeasuredScore, measured_scores
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
-from maseval.app.results.variants import VariantScore, variant_scores
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
 from maseval.core.index_line import IndexLine
@@ -186,7 +186,7 @@ class ExaminedRun:
             size = log.stat().st_size * len(lacking) // len(self.folder.recorded)
         if size < _WORTH_SHARING:
             return
-        from maseval.core.engine.processes import (  # most records are small
+        from maseval.core.engine.children import (  # most records are small
             map_in_forks,
             may_fork,
             usable_cores,
@@ -316,7 +316,8 @@ def _with_verdict(report: Report, found: Misstatement) -> Report:
     ).value
     verdict = {"passed": passed, "reward": +(passed or False), "note": note}
     checks = {} if found.checks is None else {"reward_info": found.checks}
-    new["eval"] = [] if passed is None else [{**verdict, **checks}]
+    measures = {} if found.measures is None else {"measures": dict(found.measures)}
+    new["eval"] = [] if passed is None else [{**verdict, **checks, **measures}]
     return new
 
 
@@ -356,10 +357,12 @@ class RunFindings:
         return {line.simulation for line in self.lines if line.passed}
 
     @cached_property
-    def scores(self) -> list[VariantScore]:
+    def scores(self) -> list[MeasuredScore]:
         """The official number, and those beside it that the findings give."""
-        variants = support_for(self.folder).variants(self.folder) if self.findings else ()
-        return variant_scores(self.lines, self.findings, variants, self.folder.planned)
+        measures = support_for(self.folder).measures(self.folder)
+        if not self.findings:
+            measures = [each for each in measures if not each.by_findings]
+        return measured_scores(self.lines, self.findings, measures, self.folder.planned)
 
     @cached_property
     def judged_shares(self) -> "list[JudgedShare]":

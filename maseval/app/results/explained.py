@@ -128,6 +128,16 @@ def _fact_and_evidence(cause: Finding) -> list[str]:
     return [f"{where}{cause.text}", *cause.evidence]
 
 
+def _call_at_fault(field: Mapping[str, object]) -> str | None:
+    """Name the call that left a field wrong, by which failures with the same fault are found."""
+    made, wanted = (str(field.get(part) or "").partition("(")[0] for part in ("call", "remedy"))
+    if made and made == wanted:
+        return f"wrong arguments: {made}"
+    if wanted:
+        return f"missing call: {wanted}"
+    return f"wrong call: {made}" if made else None
+
+
 def complete_report(report: Report, title: str | None, review: Review) -> dict[str, object]:
     """Return a report with all that pages show of it beside the record: labels and reasons."""
     findings, explanation = review
@@ -146,6 +156,8 @@ def complete_report(report: Report, title: str | None, review: Review) -> dict[s
             "meaning": cause.text,
         }
     if explanation is not None:
+        calls = dict.fromkeys(filter(None, map(_call_at_fault, explanation.fields)))
+        shown["labels"] = [*names, *calls]
         form |= {"summary": explanation.summary, "fields": list(explanation.fields)}
     sections = [*(explanation.sections if explanation else ()), *_sections_below(findings)]
     if on_page := [each for each in sections if each.on_page]:

@@ -12,6 +12,7 @@ from maseval.app.benchmarks import OnProgress, read_results, warn_once
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
+from maseval.exchange.atif import trajectory_files
 from maseval.runs import RunFolder, default_root, list_runs
 from maseval.runs.config_file import is_run_folder
 from maseval.runs.recording import Recording
@@ -88,11 +89,15 @@ def open_run_or_file(name: str | os.PathLike[str]) -> RunFolder | Path:
     return RunFolder.read(path) if is_run_folder(path) else path
 
 
+def is_results_folder(path: Path) -> bool:
+    """Return True if results are kept in a folder: a file for each simulation or trajectory."""
+    return (path / "results.json").is_file() or bool(trajectory_files(path))
+
+
 def run_or_file_path(name: str | os.PathLike[str]) -> Path:
     """Return the folder of a run, or the path of a results file or of a folder with one."""
     path = Path(name)
-    holds_results = (path / "results.json").is_file() and not is_run_folder(path)
-    if path.is_file() or holds_results:
+    if path.is_file() or (is_results_folder(path) and not is_run_folder(path)):
         return path
     try:
         return run_path(name)

@@ -119,7 +119,7 @@ def share_of(
     strata = [_stratum(kind, part, labels) for part in parts.values()]
     # Whoever was not asked about does not count, and nobody has to say so.
     strata.append(Stratum(len(others), len(others), 0))
-    tasks = [[line.key for line in part] for part in (*parts.values(), others)]
+    tasks = [[line.place.cluster for line in part] for part in (*parts.values(), others)]
     enough = all(
         stratum.labelled - stratum.unsure >= min(CORRECTED_AT_LEAST, stratum.total)
         for stratum in strata

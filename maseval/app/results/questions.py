@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, Unpack
 
 from maseval.app.benchmarks import (
     BenchmarkSupport,
-    ExportedPath,
     OnProgress,
     all_support,
     support_that_answers,
@@ -37,8 +36,8 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
+from maseval.app.results.measured import SOUND, MeasuredScore
 from maseval.app.results.recording import notes_on
-from maseval.app.results.variants import SOUND, VariantScore
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Section
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
@@ -74,7 +73,7 @@ class ReviewedRun:
     found: Mapping[Simulation, Sequence[Finding]]
     passes: AbstractSet[Simulation]
     notes: Sequence[str]
-    scores: Sequence[VariantScore] = ()
+    scores: Sequence[MeasuredScore] = ()
 
     @property
     def rules(self) -> list[RuleCount]:
@@ -147,26 +146,6 @@ def score(files: Files, **options: Any) -> Any:
         if support.answers("score"):
             return support.score(files, **options)
     raise ConfigurationError("no installed benchmark can judge recorded conversations again")
-
-
-def export_formats() -> list[str]:
-    """Return the names of the forms that the installed benchmarks write."""
-    return [each.exports for each in all_support() if each.exports]
-
-
-def export(
-    run: str | os.PathLike[str],
-    form: str,
-    output: str | os.PathLike[str] | None = None,
-    *,
-    overwrite: bool = False,
-) -> Sequence[ExportedPath]:
-    """Write a run as the files of its original benchmark, such as ``tau2-bench``."""
-    target = None if output is None else Path(output)
-    for each in all_support():
-        if each.exports == form:
-            return each.export(run, target, overwrite=overwrite)
-    raise ConfigurationError(f"form is {form!r}; give one of {', '.join(export_formats())}")
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from maseval.core.agent import HUMAN
+from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import mapping
 from maseval.core.storage.files import path_about
-from maseval.core.words import count_of, money
+from maseval.core.words import count_of, money, text_or_none
 from maseval.runs import (
     Annotations,
     RunState,
@@ -93,8 +94,24 @@ def resume_note(recording: Recording, missing: Mapping[str, int]) -> str | None:
     )
     return (
         f"No verdict, and not held against the agent: {', '.join(reasons)}. To get the missing "
-        f"verdicts, repeat the command that began the run, with --output {path.name}: it resumes."
+        f"verdicts, repeat the command that began the run, with --output {_from_here(path)}: it "
+        "resumes."
     )
+
+
+def _from_here(path: Path) -> Path:
+    """Return a path as a command takes it: relative to the current folder where it lies below."""
+    whole, folder = Path(os.path.abspath(path)), Path.cwd()
+    return whole.relative_to(folder) if whole.is_relative_to(folder) else path
+
+
+def first_obstacle(recording: Recording) -> str | None:
+    """Say why a run without any verdict has none, by the error of its first simulation."""
+    errors = (RecordedReport(report).error for report in recording.reports())
+    first = next(filter(None, errors), None)
+    if first is None:
+        return None
+    return f"No simulation has a verdict. The first ended with {first.type}: {first.message}"
 
 
 _SIDES = {"agent": "agent", "user": "customer"}
@@ -121,14 +138,37 @@ def warnings_on(config: Mapping[str, object]) -> Iterator[str]:
 
 
 def facts_of(config: Mapping[str, object]) -> list[tuple[str, str]]:
-    """Return what a page says of a run by its configuration: its command, origin and seed."""
+    """Return what a page says of a run by its configuration: subject, command, origin and seed."""
     facts = {
+        "Evaluated": evaluated_in_words(config),
         "Command": config.get("command"),
         "Origin": origin_in_words(config),
         "Only what failed in": config.get("failed_of"),
         "Seed": config.get("seed"),
     }
     return [(name, str(value)) for name, value in facts.items() if value not in (None, "")]
+
+
+def evaluated_in_words(config: Mapping[str, object]) -> str | None:
+    """Name what a run evaluates: a model, an agent of one's own, or what played in their place.
+
+    None if the configuration does not say, as that of a benchmark that sets up its own agents.
+    """
+    agent = config.get("agent")
+    if isinstance(agent, str):
+        return agent or None
+    given = mapping(config, "agent")
+    parts = [text_or_none(given.get(key)) for key in ("function", "model", "rehearse", "player")]
+    function, model, rehearsed, player = parts
+    if HUMAN in (player, model):
+        return "A person"
+    if player:
+        return f"The scripted agent {player}"
+    if rehearsed:
+        return f"The rehearsal of {function} with the scripted model {rehearsed}"
+    # A provider is where a model was asked, and no part of what it is.
+    known = model and (model.partition("/")[2] or model)
+    return f"{known} with {function}" if known and function else known or function
 
 
 ORIGIN = "origin"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Unpack, cast
 
 from maseval.app.benchmarks import OnProgress, support_for
+from maseval.app.comparing.cells import expand_grids
 from maseval.app.comparing.compare import compare
 from maseval.app.comparing.page import document_of
 from maseval.app.results.examined import (
@@ -25,9 +26,11 @@ from maseval.app.results.finding import (
     open_recording,
     warn_of_damage,
 )
+from maseval.app.results.measured import measure_notes, measure_rows
 from maseval.app.results.recording import (
     beside,
     facts_of,
+    first_obstacle,
     judging_in_words,
     name_of,
     notes_on,
@@ -35,7 +38,6 @@ from maseval.app.results.recording import (
     warnings_on,
 )
 from maseval.app.results.results import run_summary
-from maseval.app.results.variants import variant_notes, variant_rows
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import NotRunError
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
@@ -67,7 +69,7 @@ def report(
     """Write the report of a run or a results file, by default beside it, and return where it is.
 
     Args:
-        run: The run, a results file of tau2-bench, or a file of a ``FileResultLogger``.
+        run: The run, a grid, a results file of tau2-bench, or a file of a ``FileResultLogger``.
         output: The file to write.
         title: What the page is called.
         explain: Label and explain every failed simulation, if the benchmark can do that.
@@ -75,10 +77,13 @@ def report(
         on_progress: Called with how many simulations have been explained.
         scoring: How a results file is scored, as the fields of ``ScoringOptions``.
     """
-    others = each_of(against or ())
-    if not others and holds_reports(run):
+    asked = [run, *each_of(against or ())]
+    if len(asked) == 1 and holds_reports(run):
         return _report_of_file(Path(run), output, title)
-    names = [run, *others]
+    names, without = expand_grids(asked)
+    if not names:
+        raise NotRunError(f"there is nothing to report yet: {'; '.join(without)}")
+    others = names[1:]
     options = ScoringOptions(**scoring)
     opened = [open_recording(each, options) for each in names]
     for each in opened:
@@ -88,7 +93,7 @@ def report(
     runs: dict[str | None, RunFindings] = {None: found[0]}
     summary, plots, compared = None, list[Drawing](), None
     if others:
-        comparison = compare(names, options=options, explain=explain)
+        comparison = compare(asked, options=options, explain=explain)
         compared = document_of(comparison)
         runs = dict(zip(comparison.runs, found, strict=True))
     else:
@@ -104,12 +109,17 @@ def report(
         {} if others else unrecorded_trials(found[0].folder),
     )
     reports = _PageReports(runs, explain)
-    page = page_of(
-        reports.entries(), reports.at, title or _title(opened), overview, reports.timeline
-    )
-    return write_page(
-        page, output or beside(opened[0], "comparison.html" if others else "report.html")
-    )
+    named = Path(run).name if names != asked and len(asked) == 1 else _title(opened)
+    page = page_of(reports.entries(), reports.at, title or named, overview, reports.timeline)
+    return write_page(page, output or _place_of(asked, opened))
+
+
+def _place_of(asked: Sequence[str | os.PathLike[str]], opened: Sequence[Recording]) -> Path:
+    """Return the file in the folder of a run or a whole grid; of several, in that of the first."""
+    first = opened[0]
+    if len(opened) > len(asked) == 1:
+        return first.path.parent / "report.html"
+    return beside(first, "comparison.html" if len(opened) > 1 else "report.html")
 
 
 def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:
@@ -174,9 +184,13 @@ def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, An
         *map(str, run.judged_shares),
     ]
     summary["notes"] = [*filter(None, notes)]
+    if not numbers.overall.done and (obstacle := first_obstacle(run.folder)):
+        again = resume_note(run.folder, numbers.overall.missing)
+        summary["obstacle"] = [*filter(None, [obstacle, again])]
+        summary["notes"] = [each for each in summary["notes"] if each != again]
     if run.findings:
-        summary["beside"] = variant_rows(run.scores)
-        summary["meaning"] += variant_notes(run.scores)
+        summary["beside"] = measure_rows(run.scores)
+        summary["meaning"] += measure_notes(run.scores)
     return summary
 
 

@@ -17,7 +17,7 @@ from maseval.core.outcome import (
 from maseval.core.recorded import mapping
 from maseval.core.task import ChosenSubset
 from maseval.core.words import text_or_none, words_on_code
-from maseval.runs.config import JUDGED_BY, STOPPED, RunConfig, cell_of
+from maseval.runs.config import JUDGED_BY, STOPPED, RunConfig, cell_of, mark_of_perturbation
 from maseval.stats.summary import Summary, summarise
 
 INTERRUPTED = "interrupted"
@@ -45,11 +45,13 @@ class RunSummary(Summary):
     answer: str | None = None
     judged_by: str | None = None
     """The judge, where it is another than the benchmark's own."""
+    perturbed: str | None = None
+    """What the run was perturbed by."""
 
     @property
     def marks(self) -> list[str]:
         """What the numbers are called, if they are not simply those of a run."""
-        return [str(each) for each in (self.subset, self.judged_by) if each]
+        return [str(each) for each in (self.subset, self.judged_by, self.perturbed) if each]
 
     @property
     def cost(self) -> float | None:
@@ -86,6 +88,7 @@ class RunSummary(Summary):
             **({"answers": answers, "cached_answers": cached} if answers else {}),
             **({} if self.subset is None else {"estimate": self.subset.to_dict()}),
             **({} if self.judged_by is None else {"judged_by": self.judged_by}),
+            **({} if self.perturbed is None else {"perturbed": self.perturbed}),
             "overall": self.overall.in_brief(),
             "domains": {score.name: score.in_brief() for score in self.domains},
             "intervals": " ".join(filter(None, (self.answer, self.method))),
@@ -212,4 +215,5 @@ def run_summary(
         subset=subset,
         answer=None if stopped is None else stopped.note,
         judged_by=text_or_none(config.values.get(JUDGED_BY)) if config else None,
+        perturbed=mark_of_perturbation(config.values) if config else None,
     )

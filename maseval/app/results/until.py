@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from maseval.app.results.measured import measure_named, outcomes_by
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Simulation, TaskKey
 from maseval.core.recorded import mapping
-from maseval.core.words import between, in_points, percent
+from maseval.core.words import between, in_points, percent, text_or_none
 from maseval.runs.config import UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
 from maseval.stats.sequential import Decision, SequentialPlan, decide
@@ -32,6 +33,8 @@ class Until:
     plan: SequentialPlan
     baseline: Sequence[Outcome] = ()
     baseline_name: str = ""
+    measure: str | None = None
+    """The number that it is about, where that is not the verdict."""
 
     @classmethod
     def of(cls, config: RunConfig) -> "Until | None":
@@ -45,7 +48,9 @@ class Until:
                 known.pop(former, None)
             old = mapping(values.get("baseline"))
             verdicts = mapping(old.get("verdicts"))
-            return cls(SequentialPlan(**known), _outcomes(verdicts), str(old.get("name", "")))
+            measure = text_or_none(values.get("measure"))
+            name = str(old.get("name", ""))
+            return cls(SequentialPlan(**known), _outcomes(verdicts), name, measure)
         except (KeyError, TypeError, ValueError) as error:
             raise ConfigurationError(
                 f"the configuration's {UNTIL!r} cannot be read ({error}); give what "
@@ -54,7 +59,9 @@ class Until:
 
     def to_config(self) -> dict[str, Any]:
         """Return the ``until`` of a run's configuration."""
-        values = {"question": self.plan.question, "plan": asdict(self.plan)}
+        values: dict[str, Any] = {"question": self.plan.question, "plan": asdict(self.plan)}
+        if self.measure is not None:
+            values["measure"] = self.measure
         if self.baseline:
             verdicts = _verdicts(self.baseline)
             values["baseline"] = {"name": self.baseline_name, "verdicts": verdicts}
@@ -83,7 +90,7 @@ class Until:
             "trials": self.looks[number - 1],
             "not_run": left,
             "outcome": found.outcome,
-            "reason": _reason(found),
+            "reason": _reason(found, self.measure or "pass^1"),
             "decision": _in_brief(found),
         }
 
@@ -103,23 +110,31 @@ def run_rounds(
     if folder.config.stopped is not None:
         return
     planned = list(folder.planned)
+    # A name that the benchmark does not know is refused before anything runs.
+    measure = None if until.measure is None else measure_named(folder, until.measure)
+    if measure is not None and measure.kind != "verdict":
+        text = f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
+        raise ConfigurationError(text)
     for number, trials in enumerate(until.looks, 1):
         wanted = until.round(number, planned)
         later = any(one.trial >= trials for one in folder.recorded)
         if not run_round(wanted, retry_failed and not later):
             return
-        if stopped := until.look(number, planned, outcomes()):
+        known = outcomes()
+        if measure is not None:
+            known = outcomes_by(folder, known, measure)
+        if stopped := until.look(number, planned, known):
             folder.stop(stopped)
             return
 
 
-def _reason(found: Decision) -> str:
+def _reason(found: Decision, measure: str) -> str:
     """Return why the run ended, with the estimate as it is after the looks."""
     if found.estimate is None or found.interval is None:
         return found.reason
     low, high = found.interval.low, found.interval.high
     if found.plan.question == "precision":
-        size = f"pass^1 {percent(found.estimate)} {between(low, high)}"
+        size = f"{measure} {percent(found.estimate)} {between(low, high)}"
         return f"{size} {found.plan.claim}; {found.reason}"
     size = f"{in_points(found.estimate)} points, {in_points(low)} to {in_points(high)}"
     return f"{found.reason}; the difference is {size}, adjusted for the looks, {found.plan.claim}"

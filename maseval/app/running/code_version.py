@@ -28,7 +28,7 @@ from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from maseval.app.running.opened_files import files_below
-from maseval.core.engine.worker_setup import is_installed
+from maseval.core.engine.own_modules import is_installed
 from maseval.core.recorded import mapping
 
 _PARTS = {

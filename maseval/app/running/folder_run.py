@@ -389,8 +389,9 @@ class FolderRun(ABC):
         support_by_name(self.config.get("benchmark"))  # raises before anything is run
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
-        sizes = [min(options.concurrency, len(tasks) * options.trials) for tasks in every]
-        early = getattr(engine, "forked_for", lambda sizes: nullcontext())(sizes)
+        most = max((len(tasks) * options.trials for tasks in every), default=0)
+        shared = getattr(engine, "shared", lambda size: nullcontext())
+        early = shared(min(options.concurrency, most))
         with early, self._open({**self.config, **notes}) as folder:
             benchmark.judge_record = JudgeRecord(record_path(folder.path))
             # All reports are in the folder; in memory only somebody's own callbacks want them.

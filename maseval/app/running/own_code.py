@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeVar
 
 from maseval.app.running.code_version import MASEVAL, note_opened, source_of
 from maseval.app.running.opened_files import opened_files
-from maseval.core.engine.worker_setup import is_installed
+from maseval.core.engine.own_modules import is_installed
 from maseval.core.exceptions import ConfigurationError
 
 T = TypeVar("T")

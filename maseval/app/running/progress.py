@@ -20,8 +20,8 @@ from maseval.core.storage.redaction import Secrets
 from maseval.core.tracing import now
 from maseval.core.words import duration
 from maseval.runs.lock import InFlight, LiveRun, publish, withdraw
+from maseval.stats.clusters import counted_tasks
 from maseval.stats.summary import Estimate, estimate
-from maseval.stats.trials import count_trials
 
 _EVERY = 0.5
 _LONGEST = 500
@@ -69,6 +69,7 @@ class RunProgress:
         self._lock = threading.Lock()
         self._began = time.monotonic()
         self._running: dict[Simulation, float] = {}
+        self._spent = 0.0
 
     def recall(self, line: Outcome) -> None:
         """Count what an earlier session finished."""
@@ -81,7 +82,8 @@ class RunProgress:
 
     def finish(self, line: Outcome) -> None:
         with self._lock:
-            self._running.pop(line.simulation, None)
+            moment = time.monotonic()
+            self._spent += moment - self._running.pop(line.simulation, moment)
             self.ran += 1
             self._count(line)
 
@@ -119,8 +121,8 @@ class RunProgress:
     @property
     def pass_1(self) -> Estimate | None:
         """The estimate of pass^1; None before the first verdict."""
-        results = (((line.domain, line.task_id), line.passed) for line in self._counted())
-        found = estimate([*count_trials(results).values()])
+        trials, places = counted_tasks(self._counted())
+        found = estimate(trials, places=places)
         return None if found.value is None else found
 
     @property
@@ -129,9 +131,22 @@ class RunProgress:
 
     @property
     def left(self) -> float | None:
-        """The seconds that the rest will take at this rate."""
-        missing = self.planned - len(self.lines)
-        return self.elapsed / self.ran * missing if self.ran else None
+        """The seconds that the rest will take, if each takes as long as those that are finished.
+
+        What is under way counts for what it has not taken yet, so that the rest never grows while
+        nothing finishes. None before the first has finished, and once all take longer than that.
+        """
+        moment = time.monotonic()
+        with self._lock:
+            taken = [moment - since for since in self._running.values()]
+            mean = self._spent / self.ran if self.ran else None
+            waiting = max(0, self.planned - len(self.lines) - len(taken))
+        if mean is None:
+            return None
+        rest = [max(0.0, mean - each) for each in taken]
+        if not waiting:
+            return max(rest, default=0.0) or None
+        return (sum(rest) + waiting * mean) / max(1, len(taken))
 
 
 Display = Callable[[RunProgress], AbstractContextManager[object]]

@@ -20,6 +20,7 @@ from typing import Any
 
 from maseval.app.results.finding import select_tasks
 from maseval.app.results.results import RunResult
+from maseval.app.running.briefed import BriefedAgent
 from maseval.app.running.code_version import code_of
 from maseval.app.running.folder_run import FolderRun, path_of
 from maseval.app.running.options import ExtraArguments, takes
@@ -66,13 +67,16 @@ class OwnBenchmark:
     code: Mapping[str, object]
 
     @classmethod
-    def of(cls, given: AnyBenchmark, arguments: ExtraArguments) -> "OwnBenchmark":
-        """Make the benchmark that was named or given, with ``arguments``."""
+    def of(cls, given: AnyBenchmark, arguments: ExtraArguments, *beside: object) -> "OwnBenchmark":
+        """Make the benchmark that was named or given, with ``arguments``.
+
+        What stands ``beside`` takes part in its runs, so that its code is noted as well.
+        """
         found, home = _find_benchmark(given)
         code = type(found) if isinstance(found, Benchmark) else found
         benchmark = _without_bar(_make_benchmark(found, arguments))
         home = home or sys.modules.get(getattr(code, "__module__", ""))
-        return cls(benchmark, home, _name_of(code), code_of(code, benchmark=benchmark))
+        return cls(benchmark, home, _name_of(code), code_of(code, *beside, benchmark=benchmark))
 
 
 def _find_benchmark(given: AnyBenchmark) -> tuple[Benchmark | Maker, ModuleType | None]:
@@ -290,13 +294,18 @@ class PreparedBenchmarkRun(FolderRun):
     def of(cls, options: BenchmarkRunOptions) -> "PreparedBenchmarkRun":
         """Prepare the run that the options ask for; raise for options that make no sense."""
         seed = {} if options.seed is None else {"seed": options.seed}
-        own = OwnBenchmark.of(options.benchmark, {**(options.set or {}), **seed})
+        agent = BriefedAgent.of(options.agent, options.rehearse)
+        beside = [] if agent is None else [agent.make]
+        own = OwnBenchmark.of(options.benchmark, {**(options.set or {}), **seed}, *beside)
+        agent_data = _agent_data(own, options)
+        if agent is not None:
+            own.benchmark.own_agent = replace(agent, args=agent_data or {})
         return cls(
             options,
             path_of(options, title=own.name.replace(".py:", "-")),
             own,
-            options.set or {},
-            _agent_data(own, options),
+            {**_defaults(own), **(options.set or {})},
+            agent_data,
             *choose_tasks(_task_source(own, options), options, own.name),
         )
 
@@ -310,7 +319,7 @@ class PreparedBenchmarkRun(FolderRun):
 
     @cached_property
     def config(self) -> dict[str, object]:
-        options = self.options
+        options, agent = self.options, self.own.benchmark.own_agent
         return {
             "benchmark": self.own.name,
             CODE: self.own.code,
@@ -320,6 +329,7 @@ class PreparedBenchmarkRun(FolderRun):
             "data": fingerprints(self.tasks),
             "set": dict(self.arguments),
             "agent": None if self.agent_data is None else dict(self.agent_data),
+            **({"own_agent": agent.to_config()} if isinstance(agent, BriefedAgent) else {}),
             **options.recorded,
         }
 
@@ -328,8 +338,8 @@ prepare = PreparedBenchmarkRun.of
 
 
 def _agent_data(own: OwnBenchmark, options: BenchmarkRunOptions) -> dict[str, Any] | None:
-    """Add what is given to ``AGENT_DATA`` of the benchmark's module; None if there is neither."""
-    usual = getattr(own.home, AGENT_DATA, None)
+    """Add what is given to ``AGENT_DATA`` of the benchmark or its module; None without both."""
+    usual = getattr(own.benchmark, AGENT_DATA, getattr(own.home, AGENT_DATA, None))
     if usual is not None and not isinstance(usual, Mapping):
         raise ConfigurationError(
             f"{AGENT_DATA} of {own.name} is {value_or_type(usual)}; it must be a dict"
@@ -337,3 +347,20 @@ def _agent_data(own: OwnBenchmark, options: BenchmarkRunOptions) -> dict[str, An
     if usual is None and not options.agent_data:
         return None
     return {**(usual or {}), **(options.agent_data or {})}
+
+
+def own_parameters(benchmark: type) -> Mapping[str, inspect.Parameter]:
+    """Return the named parameters of a class of benchmarks that ``Benchmark`` has not."""
+    shared = inspect.signature(Benchmark).parameters
+    given = inspect.signature(benchmark, eval_str=True).parameters
+    named = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return {n: p for n, p in given.items() if n not in shared and p.kind in named}
+
+
+_PLAIN = str | int | float | bool | None
+
+
+def _defaults(own: OwnBenchmark) -> dict[str, object]:
+    """Return the defaults of a class, on which results depend as on what is given."""
+    made = {name: each.default for name, each in own_parameters(type(own.benchmark)).items()}
+    return {name: each for name, each in made.items() if isinstance(each, _PLAIN)}

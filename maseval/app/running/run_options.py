@@ -18,6 +18,7 @@ from maseval.app.running.options import (
     option,
 )
 from maseval.app.running.progress import Display
+from maseval.core.agent_brief import MakeAgent
 from maseval.core.answer_cache import AnswerCache, answer_cache
 from maseval.core.benchmark import Benchmark
 from maseval.core.call_policy import CallPolicy
@@ -37,10 +38,12 @@ from maseval.data.files import cache_dir
 from maseval.runs.config import UNTIL, check_size
 
 USUAL_TRIALS = 4
-_COMPARISON = re.compile(r"(?P<how>better|not-worse)-than[ =](?P<run>.+)")
+_COMPARISON = re.compile(
+    r"(?P<how>better|not-worse)-than[ =](?P<run>.+?)(?: by (?P<measure>\S.*))?"
+)
 _WIDTH = re.compile(
     r"(?:±|\+/?-|within )\s*(?P<points>\d{1,3}(?:\.\d+)?)\s*(?:points?|pp|%)?"
-    r"(?P<wide> on tasks like these)?(?: on these tasks)?"
+    r"(?P<wide> on tasks like these)?(?: on these tasks)?(?: by (?P<measure>\S.*))?"
 )
 FORMS = "better-than RUN, not-worse-than RUN with --margin 5, or '±4'"
 
@@ -49,27 +52,32 @@ class AskedQuestion(NamedTuple):
     """An ``--until`` as it was typed: a comparison with a run, or a half-width in points.
 
     ``how`` is what a ``SequentialPlan`` calls the comparison, or the claim about the half-width.
+    ``measure`` names a number of the benchmark other than its verdict: ``better-than RUN by NAME``.
     """
 
     how: Any
     run: str = ""
     points: float = 0.0
+    measure: str | None = None
 
     @classmethod
     def of(cls, text: str) -> "AskedQuestion":
         """Read ``better-than RUN``, ``not-worse-than RUN`` or ``±4``; raise for anything else."""
         if found := _COMPARISON.fullmatch(text.strip()):
-            return cls(found["how"].replace("-", " "), found["run"].strip())
+            how = found["how"].replace("-", " ")
+            return cls(how, found["run"].strip(), measure=found["measure"])
         if (found := _WIDTH.fullmatch(text.strip())) and 0 < float(found["points"]) < 100:
             like = "on tasks like these" if found["wide"] else "on these tasks"
-            return cls(like, points=float(found["points"]))
+            return cls(like, points=float(found["points"]), measure=found["measure"])
         raise ConfigurationError(f"until is {text!r}; give {FORMS}")
 
 
-def _read_baseline(run: str, tasks: Mapping[str, Collection[str]]) -> tuple[str, Sequence[Outcome]]:
+def _read_baseline(
+    run: str, tasks: Mapping[str, Collection[str]], measure: str | None
+) -> tuple[str, Sequence[Outcome]]:
     from maseval.app.comparing.compared_runs import read_outcomes
 
-    name, outcomes = read_outcomes(run)
+    name, outcomes = read_outcomes(run, measure)
     wanted = {(domain, task) for domain, ids in tasks.items() for task in ids}
     shared = [each for each in outcomes if (each.domain, each.task_id) in wanted]
     lacking = wanted - {(each.domain, each.task_id) for each in shared if each.passed is not None}
@@ -202,15 +210,15 @@ class FolderRunOptions(OutputOptions):
         if asked.points:
             half_width = asked.points / 100
             plan = SequentialPlan("precision", looks, half_width=half_width, claim=asked.how)
-            return {UNTIL: Until(plan).to_config()}
-        name, baseline = _read_baseline(asked.run, tasks)
+            return {UNTIL: Until(plan, measure=asked.measure).to_config()}
+        name, baseline = _read_baseline(asked.run, tasks, asked.measure)
         plan = SequentialPlan(
             asked.how,
             looks,
             baseline_trials=max(each.trial for each in baseline) + 1,
             margin=(self.margin or 0) / 100,
         )
-        return {UNTIL: Until(plan, baseline, name).to_config()}
+        return {UNTIL: Until(plan, baseline, name, asked.measure).to_config()}
 
     def meant_trials(self) -> int:
         """Return how many trials the options mean; raise for a question that makes no sense."""
@@ -297,6 +305,13 @@ class BenchmarkRunOptions(GeneralRunOptions):
         MADE,
         typed=list[str],
     )
+    agent: str | MakeAgent | None = option(
+        None,
+        "Your own agent, a function of a brief: FILE.py:NAME (default: the benchmark's agents)",
+        MADE,
+        typed=str,
+    )
+    rehearse: str | None = None
     tasks: str | os.PathLike[str] | TasksToRun | None = option(
         None,
         "FILE.json, or FILE.py:NAME of a list or function (default: the benchmark's own)",

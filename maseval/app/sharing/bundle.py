@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from maseval.app.benchmarks import support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import run_path, warn_of_damage
-from maseval.core.exceptions import NotRunError, OutputExistsError
+from maseval.app.sharing.export import ATIF, EEE, export
+from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.outcome import RecordedSoftware
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, atomic_folder
@@ -34,6 +36,12 @@ SUFFIXES = ".maseval.zip"
 MANIFEST = "bundle.json"
 JUDGED = ("judgements.jsonl", "judged.jsonl")
 """The answers of judges; the second name is that of earlier versions."""
+CARRIED = {
+    ATIF: ("trajectories.atif.jsonl",),
+    EEE: ("results.eee.json", "results.eee_samples.jsonl"),
+}
+"""The names of the files in public formats that a bundle may carry."""
+_EXTRA = tuple(name for names in CARRIED.values() for name in names)
 REQUIRED = (CONFIG, LOG)
 # Bundles of versions before 0.9 may have these, which are not taken over.
 FORMER = ("report.html", "remarks.json", "certificate.json")
@@ -64,9 +72,12 @@ def versions_of(folder: RunFolder) -> list[dict[str, object]]:
     return found
 
 
-def _write_bundle(folder: RunFolder, target: Path, notes: Sequence[str]) -> BundleManifest:
+def _write_bundle(
+    folder: RunFolder, target: Path, notes: Sequence[str], carried: Mapping[str, Path]
+) -> BundleManifest:
     """Write the run; equal runs give equal bytes."""
-    kept = [name for name in (LOG, *JUDGED) if (folder.path / name).is_file()]
+    own = {name: folder.path / name for name in (LOG, *JUDGED)}
+    kept = {**{name: path for name, path in own.items() if path.is_file()}, **carried}
     files: dict[str, Mapping[str, object]] = {}
     content: dict[str, Any] = {
         "form": FORM,
@@ -82,8 +93,8 @@ def _write_bundle(folder: RunFolder, target: Path, notes: Sequence[str]) -> Bund
         archive = ArchiveWriter(file)
         # The file itself may be lost, and its content stands in the log as well.
         files[CONFIG] = archive.add(CONFIG, BytesIO(read_config(folder.path).to_json()))._asdict()
-        for name in kept:
-            with (folder.path / name).open("rb") as kept_file:
+        for name, path in kept.items():
+            with path.open("rb") as kept_file:
                 files[name] = archive.add(name, kept_file)._asdict()
         manifest = {**content, "sha256": _checksum(content)}
         archive.add(MANIFEST, BytesIO(f"{strict_json.dumps(manifest, indent=2)}\n".encode("ascii")))
@@ -137,7 +148,7 @@ def open_bundle(path: Path, target: Path) -> Iterator[RunFolder]:
 
 
 def _unpack(path: Path, folder: Path) -> BundleManifest:
-    with open_archive(path, (MANIFEST, *REQUIRED, *JUDGED, *FORMER)) as archive:
+    with open_archive(path, (MANIFEST, *REQUIRED, *JUDGED, *_EXTRA, *FORMER)) as archive:
         missing = {MANIFEST, *REQUIRED} - set(archive.names)
         if missing:
             raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")
@@ -200,8 +211,16 @@ def bundle(
     output: str | os.PathLike[str] | None = None,
     *,
     overwrite: bool = False,
+    formats: Sequence[str] = (),
 ) -> BundleFile:
-    """Write a run into one archive, by default ``NAME.maseval.zip`` in the current folder."""
+    """Write a run into one archive, by default ``NAME.maseval.zip`` in the current folder.
+
+    ``formats`` are public ones that it also carries, ``atif`` and ``eee``.
+    """
+    for form in formats:
+        if form not in CARRIED:
+            known = ", ".join(CARRIED)
+            raise ConfigurationError(f"a bundle cannot carry {form!r}; choose one of {known}")
     path = run_path(run)
     target = Path(output or f"{path.resolve().name}{SUFFIXES}")
     if target.exists() and not overwrite:
@@ -215,7 +234,20 @@ def bundle(
     if check is not None and check.differing and check.note:
         notes.append(check.note)
     notes += describe_gaps(simulations_of(folder))
-    return BundleFile(target, _write_bundle(folder, target, notes))
+    with TemporaryDirectory(prefix="maseval-") as place:
+        carried = {
+            name: file
+            for form in dict.fromkeys(formats)
+            for name, file in _public_files(path, form, Path(place))
+        }
+        return BundleFile(target, _write_bundle(folder, target, notes, carried))
+
+
+def _public_files(run: Path, form: str, place: Path) -> Iterator[tuple[str, Path]]:
+    """Write a run in a public format; yield each file with its name in a bundle."""
+    (written,) = export(run, form, place / form, single=form == ATIF)
+    found = [written.path] if written.path.is_file() else sorted(written.path.rglob("*.json*"))
+    yield from zip(CARRIED[form], found, strict=True)
 
 
 def _finished_run(path: Path) -> RunFolder:

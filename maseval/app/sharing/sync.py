@@ -8,17 +8,19 @@ sent next; the log itself does not know of it.
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.examined import recompute_verdicts
+from maseval.app.results.examined import ExaminedRun, recompute_verdicts
 from maseval.app.results.finding import open_recording, warn_of_damage
 from maseval.app.results.recording import beside, name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.results import run_summary
+from maseval.app.sharing.evaluations import evaluations_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report import Report
@@ -31,7 +33,7 @@ from maseval.interface.telemetry.otlp import (
     langfuse_receiver,
     traces_url,
 )
-from maseval.interface.telemetry.simulation import SECOND, bounds, trace_of
+from maseval.interface.telemetry.simulation import SECOND, Evaluation, bounds, trace_of
 from maseval.interface.trackers import (
     OVERALL,
     TRACKERS,
@@ -94,13 +96,20 @@ class Destination:
     def __str__(self) -> str:
         return self.name if self.where is None else f"{self.name}={redact_value(self.where)}"
 
-    def receiver(self, session: str | None = None, *, content: bool = False) -> OTLPReceiver:
+    def receiver(
+        self,
+        session: str | None = None,
+        *,
+        content: bool = False,
+        evaluations: Callable[[Report], Iterable[Evaluation]] = lambda report: (),
+    ) -> OTLPReceiver:
         """Return the receiver of traces there; ``session`` is the run's name."""
+        more: Any = {"content": content, "evaluations": evaluations}
         if self.name == LANGFUSE:
-            return langfuse_receiver(self.where, session=session, content=content)
+            return langfuse_receiver(self.where, session=session, **more)
         named = {} if session is None else {"maseval.run": session}
         where = None if self.where is None else traces_url(self.where)
-        return OTLPReceiver(where, content=content, attributes=lambda report: named)
+        return OTLPReceiver(where, attributes=lambda report: named, **more)
 
 
 def destinations_of(texts: Sequence[str]) -> list[Destination]:
@@ -199,7 +208,11 @@ def sync(
 def _sync_traces(recording: Recording, destination: Destination, content: bool) -> SyncResult:
     sent = SentLog(beside(recording, SENT), destination)
     known, fresh, before = sent.traces(), 0, 0
-    receiver = destination.receiver(name_of(recording), content=content)
+    held, _ = recompute_verdicts(recording)
+    run = ExaminedRun(held)
+    receiver = destination.receiver(
+        name_of(recording), content=content, evaluations=partial(evaluations_of, run)
+    )
     batch: dict[str, Report] = {}
 
     def send() -> int:
@@ -210,7 +223,7 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
         return count
 
     try:
-        for report in recording.reports():
+        for report in held.reports():
             trace = f"{trace_of(report):032x}"
             if trace in known:
                 before += 1
@@ -226,6 +239,7 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
         ) from error
     finally:
         receiver.close()
+        run.save()
     return SyncResult(destination.name, destination.address, fresh, before)
 
 

@@ -1,8 +1,5 @@
 from maseval.benchmark.tau2.agent import DefaultTau2Agent as DefaultTau2Agent
 from maseval.benchmark.tau2.agent import DefaultTau2AgentAdapter as DefaultTau2AgentAdapter
-from maseval.benchmark.tau2.agent_brief import AgentBrief as AgentBrief
-from maseval.benchmark.tau2.agent_brief import AgentModel as AgentModel
-from maseval.benchmark.tau2.agent_brief import MakeAgent as MakeAgent
 from maseval.benchmark.tau2.benchmark import Tau2Benchmark as Tau2Benchmark
 from maseval.benchmark.tau2.data_loader import TASK_SPLITS as TASK_SPLITS
 from maseval.benchmark.tau2.data_loader import VALID_DOMAINS as VALID_DOMAINS
@@ -65,3 +62,6 @@ from maseval.benchmark.tau2.world.state.records import Record as Record
 from maseval.benchmark.tau2.world.state.records import Table as Table
 from maseval.benchmark.tau2.world.tasks import RewardType as RewardType
 from maseval.benchmark.tau2.world.world import World as World
+from maseval.core.agent_brief import AgentBrief as AgentBrief
+from maseval.core.agent_brief import AgentModel as AgentModel
+from maseval.core.agent_brief import MakeAgent as MakeAgent

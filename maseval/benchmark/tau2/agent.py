@@ -128,6 +128,10 @@ class MessageAgent(ABC):
             answer = self.reply([answer_call(self.tools, call) for call in calls])
         return answer["content"] or ""
 
+    def answer_apart(self, question: str) -> str:
+        """Answer a question that is no part of the conversation, and is forgotten at once."""
+        return self._answer([*self._messages, user_message(question)])["content"] or ""
+
     def reset(self) -> None:
         """Forget the conversation."""
         self._messages = []

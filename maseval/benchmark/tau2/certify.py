@@ -12,15 +12,18 @@ from typing import Any
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.data_loader import data_fingerprint, load_domain_config
 from maseval.benchmark.tau2.domains import Domain
-from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
-from maseval.benchmark.tau2.rescoring.record import SimulationRecord
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.findings import in_words
+from maseval.benchmark.tau2.rescoring.recount import Recount
+from maseval.benchmark.tau2.rescoring.verdict import conversation_in
+from maseval.benchmark.tau2.results.recorded import RecordedReports
 from maseval.benchmark.tau2.scoring.rule import RULE
+from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import read_findings
 from maseval.core.judge import Judge
 from maseval.core.recorded import mapping
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, percent, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
 from maseval.stats.summary import summarise
@@ -37,8 +40,15 @@ class CertificateError(MASEvalError, ValueError):
 
 
 _KEYS = (
-    *("form", "source", "setup", "rules", "domains", "simulations_sha256"),
-    *("numbers", "agreement", "findings"),
+    "form",
+    "source",
+    "setup",
+    "rules",
+    "domains",
+    "simulations_sha256",
+    "numbers",
+    "agreement",
+    "findings",
 )
 
 
@@ -141,7 +151,11 @@ def digest(value: object) -> str:
 
 
 def certify(
-    whole: SimulationRecord, *, partial: bool = False, judge: Judge | None = None
+    source: RecordedReports,
+    options: ScoringOptions | None = None,
+    *,
+    partial: bool = False,
+    judge: Judge | None = None,
 ) -> Certificate:
     """Score every simulation of a record again and certify the numbers.
 
@@ -155,23 +169,25 @@ def certify(
             "was judged by a model"
         )
     forget_hashes()  # a certificate rests on the data files as they are now
-    planned, hashed = bool(whole.tasks or whole.planned), hashlib.sha256()
+    claims, hashed = source.claims, hashlib.sha256()
+    planned = bool(claims.tasks or claims.planned)
     modes, texts, code = set[str](), set[str](), list[str | None]()
-    found = RescoredRecord(whole, whole_split=planned and not partial, judge=judge)
-    for item in whole.items:
-        judged, _ = found.judge(item)
-        hashed.update(canonical_json((str(judged.slot), item.simulation)).encode())
-        used = {"lenient order ids": item.lenient, "solo": item.solo}
-        modes.update(mode for mode, is_used in used.items() if is_used)
-        texts.update([item.texts] if item.texts else [])
-        code.append(item.code)
-    wrong = record_findings(found)  # first: it refuses a plan that is too large to be listed
+    found = Recount(source, options, whole_split=planned and not partial, judge=judge)
+    for report, judged in found.judge_all():
+        simulation, problem = conversation_in(report)
+        hashed.update(canonical_json((str(judged.slot), simulation)).encode())
+        code.append(report.code)
+        if problem is None:
+            used = {"lenient order ids": report.lenient, "solo": report.solo}
+            modes.update(mode for mode, is_used in used.items() if is_used)
+            texts.update([format_texts_config(report.texts, digits=64)] if report.texts else [])
+    wrong = found.findings  # first: it refuses a plan that is too large to be listed
     compared = [each for each in found.simulations if None not in (each.reward, each.recorded)]
     return Certificate(
         {
             "form": FORM,
-            "source": whole.name,
-            "setup": {**whole.setup, "models": sorted(whole.models)},
+            "source": claims.name,
+            "setup": {**claims.setup, "models": sorted(found.models)},
             "rules": {
                 "scoring": f"tau2-bench {title_of(found.version)}",
                 "evaluation_type": "all",
@@ -195,7 +211,9 @@ def certify(
 
 def verify(
     certificate: Certificate | Mapping[str, Any] | str,
-    whole: SimulationRecord,
+    source: RecordedReports,
+    options: ScoringOptions | None = None,
+    *,
     judge: Judge | None = None,
 ) -> list[str]:
     """Certify a record again; the parts in which the outcome differs, so none if all is well.
@@ -204,7 +222,7 @@ def verify(
     """
     read = Certificate.of(certificate)
     partial = read.content["rules"].get("tasks") == _LISTED
-    again = certify(whole, partial=partial, judge=judge)
+    again = certify(source, options, partial=partial, judge=judge)
     given, found = read.to_dict(), again.to_dict()
     return [
         f"{key}: certified {given[key]!r}, found {found[key]!r}"
@@ -213,14 +231,14 @@ def verify(
     ]
 
 
-def _numbers(found: RescoredRecord, domain: str) -> dict[str, Any]:
+def _numbers(found: Recount, domain: str) -> dict[str, Any]:
     """Return the numbers of one domain, over those of its ``simulations`` that have a verdict.
 
     ``missing`` ones are not in the record. ``range`` is what pass^1 becomes if all without a
     verdict fail, and if all pass; None if every planned simulation has one.
     """
-    slots = [slot for slot in found.passes if slot.domain == domain]
-    counted = [slot for slot in slots if found.passes[slot] is not None]
+    slots = [slot for slot in found.by_trial if slot.domain == domain]
+    counted = [slot for slot in slots if found.by_trial[slot] is not None]
     summary = summarise([each for each in found.outcomes if each.domain == domain]).overall
     bounds = summary.estimate(1).bounds
     return {

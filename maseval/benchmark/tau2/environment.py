@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.formats.message import (
     user_message,
 )
 from maseval.benchmark.tau2.overrides import Overrides, overridden_hooks, overrides
+from maseval.benchmark.tau2.perturbation import PerturbedAnswers
 from maseval.benchmark.tau2.world.setting import TaskStage, beginning
 from maseval.benchmark.tau2.world.state.hashing import state_hash
 from maseval.benchmark.tau2.world.tasks import initial_state
@@ -74,6 +75,8 @@ class Tau2Environment(Environment):
         """Held by everybody who adds to the trajectory."""
         self.step_limit: int | None = None
         self._overrides: Overrides | None = None
+        self.perturbed: PerturbedAnswers | None = None
+        """What perturbs the answers to the agent, if anything does."""
         clock = Clock.here()
         self._acting = None if clock is None else clock.acting
         self._simulation = None if clock is None else clock.simulation
@@ -126,6 +129,7 @@ class Tau2Environment(Environment):
         twin = copy.copy(self)
         twin.lock = threading.RLock()
         twin.world, twin.trajectory = self.world.twin(), self.trajectory.twin()
+        twin.perturbed = copy.copy(self.perturbed)
         world = twin.world
         twin.state = {
             **self.state,
@@ -309,7 +313,10 @@ class Tau2Environment(Environment):
         A call may lack what v0.2.0 gives a default: its ``id`` and its ``requestor``.
         """
         responder = self._overrides or self.world
-        return responder.respond({"id": "", "requestor": "assistant", **call})
+        whole: Tau2ToolCall = {"id": "", "requestor": "assistant", **call}
+        if self.perturbed is not None:
+            return self.perturbed.respond(whole, responder.respond)
+        return responder.respond(whole)
 
     def get_response(
         self,

@@ -31,8 +31,13 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.tool import tool_definition
 
 _HOOKS = (
-    *("create_tools", "create_user_tools", "get_response", "make_tool_call"),
-    *("make_user_tool_call", "to_json_str", "sync_tools"),
+    "create_tools",
+    "create_user_tools",
+    "get_response",
+    "make_tool_call",
+    "make_user_tool_call",
+    "to_json_str",
+    "sync_tools",
 )
 _WORLD = "is the world's own; override setup_state, create_tools or create_user_tools instead"
 _STAGE = (

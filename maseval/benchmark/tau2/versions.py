@@ -132,7 +132,7 @@ def _empty_of_1_0_1(message: Tau2Message) -> str:
     return f"{kind} must have either content or tool_calls. Got {message_text_of_1_0_1(message)}"
 
 
-_FIRST_TYPES = (*("all", "env", "action", "communicate", "nl_assertions"), "all_with_nl_assertions")
+_FIRST_TYPES = ("all", "env", "action", "communicate", "nl_assertions", "all_with_nl_assertions")
 
 RULES_0_2_0 = RuleSet(
     version="0.2.0",

@@ -88,7 +88,8 @@ def ask(
     """
     with counting("judged") as count, ended_by_signals():
         found = commands.judge.ask(
-            *(run, judge),
+            run,
+            judge,
             about=about,
             only=only,
             numbers=numbers,

@@ -1,6 +1,7 @@
 """``maseval tau2 tasks``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
 
 from itertools import dropwhile, groupby
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -9,7 +10,7 @@ from rich.table import Column, Table
 from maseval import commands
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION, ConversationOptions
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS, title_of
-from maseval.cli.command_line import FAILED, with_examples
+from maseval.cli.command_line import FAILED, INCOMPLETE, with_examples
 from maseval.cli.console import (
     Parts,
     act_on_data,
@@ -17,6 +18,7 @@ from maseval.cli.console import (
     indent,
     inert,
     number_columns,
+    print_parts,
     print_result,
     shorten_line,
     stdout,
@@ -31,10 +33,11 @@ from maseval.cli.options import (
     option,
     option_like,
 )
-from maseval.core.words import count_of, visible
+from maseval.core.words import count_of, money, visible
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, ErrataFound
+    from maseval.benchmark.tau2.app.running.rewording import RewordedTasks
     from maseval.benchmark.tau2.review.audit import TaskFinding
 
 
@@ -49,6 +52,10 @@ TASKS_VERSION = option_like(ConversationOptions, "data_version")
     ("maseval tau2 tasks retail/12", "a task: the user instructions, what is scored"),
     ("maseval tau2 tasks telecom tools", "what the agent and the user can do"),
     ("maseval tau2 tasks airline policy", "what the agent must obey"),
+    (
+        "maseval tau2 tasks airline --reword reworded.json --model openai/gpt-4.1",
+        "other words for the customers, for --perturb prompt=reworded.json",
+    ),
 )
 def tasks(
     named: list[str] | None = argument(
@@ -60,6 +67,11 @@ def tasks(
     split: str = SPLIT,
     data_version: str = TASKS_VERSION,
     ids: bool = flag("Print only domain/id, one per line.", "--ids"),
+    reword: Path | None = option(
+        None, "Let --model reword what customers are told, into this file for --perturb prompt."
+    ),
+    model: str | None = option(None, "With --reword: the model."),
+    base_url: str | None = option_like(ConversationOptions, "base_url"),
 ) -> None:
     """List tasks, or show one of them, or a domain's tools or policy."""
     from maseval.benchmark.tau2.domains import domain_names  # help must not load it
@@ -76,6 +88,8 @@ def tasks(
         told = commands.tau2.show(words[0], domain_of_it, data_version=data_version)
         typer.echo(visible(told))
         return
+    if reword is not None:
+        return _reword_tasks(names, model, reword, data_version, base_url)
     chosen = {"domain": names} if names else {}
     found = commands.tau2.tasks(**chosen, split=split, data_version=data_version)
     if ids:
@@ -246,4 +260,25 @@ def _sum_up_errata(found: "ErrataFound") -> str:
         f"{number} {'erratum' if number == 1 else 'errata'} and {count_of(remarks, 'remark')} in "
         f"{count_of(tasks, 'task')} of {where}; a remark changes no verdict; "
         f"tasks left out of the sound number: {left_out}"
+    )
+
+
+def _reword_tasks(
+    domains: list[str], model: str | None, file: Path, data_version: str, base_url: str | None
+) -> None:
+    if len(domains) != 1 or model is None:
+        raise typer.BadParameter("--reword takes one domain and a --model")
+    found = commands.tau2.reword(
+        domains[0], model, file, data_version=data_version, base_url=base_url
+    )
+    print_parts(_reworded_parts(found), stdout())
+    if found.failed:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _reworded_parts(found: "RewordedTasks") -> Parts:
+    for task, lost in found.failed.items():
+        yield styled(f"{task}: not reworded, three answers lacked {', '.join(lost)}", "yellow")
+    yield inert(
+        f"{count_of(found.reworded, 'task')} reworded in {found.path}, cost {money(found.cost)}"
     )

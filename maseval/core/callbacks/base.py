@@ -68,7 +68,10 @@ class BenchmarkCallback(TraceableMixin, ABC):
         """
 
     def on_worker_event(self, benchmark: Benchmark, event: Any) -> None:
-        """A worker process was started, died or was refused; ``event`` is a ``WorkerEvent``."""
+        """A worker process was started or died, or a repetition was given up.
+
+        ``event`` is a ``WorkerEvent``.
+        """
 
     def on_event(self, event_name: str, **data: object) -> None:
         """Any event, by name; for observers that treat all events alike."""

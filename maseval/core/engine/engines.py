@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from maseval.core.engine.process import ended_by_standstill, switch_interval
+from maseval.core.engine.process import ended_by_standstill, many_threads
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError, WorkerDiedError
 from maseval.core.lazy import find_entry_points
@@ -25,7 +25,7 @@ Finished = tuple[Repetition, RepetitionResult]
 class WorkerEvent:
     """Something that happened to a worker, in a sentence."""
 
-    kind: Literal["started", "died", "refused", "given_up"]
+    kind: Literal["started", "died", "given_up"]
     node: str
     """The machine it is on."""
     text: str
@@ -95,11 +95,6 @@ class CallingThread:
         raise AssertionError("what runs in the calling thread is finished before it can be late")
 
 
-# After each switch interval a thread that waits for the interpreter goes to the end of the queue.
-# Within this one each of thousands has a turn: otherwise those that wait longest, as they have yet
-# to begin, are overtaken again and again.
-_INTERVAL_PER_THREAD, _LONGEST_INTERVAL = 0.001, 5.0
-
 # The longest that Ctrl-C may go unnoticed while nothing finishes.
 _WAKE_SECONDS = 1.0
 
@@ -128,8 +123,7 @@ class Threads:
 
     @contextmanager
     def open(self) -> Iterator[None]:
-        interval = min(self.size * _INTERVAL_PER_THREAD, _LONGEST_INTERVAL)
-        with switch_interval(interval), ended_by_standstill():
+        with many_threads(self.size):
             try:
                 yield
             finally:
@@ -247,9 +241,8 @@ class Job(NamedTuple):
 class Engine(Protocol):
     """The place where repetitions run; one engine may serve many runs, one after the other.
 
-    One whose processes begin with all that this one has in memory, if they are forked before there
-    are threads, may have ``forked_for(sizes)``: a context for runs, each of so many repetitions at
-    once.
+    One whose workers take long to start may have ``shared(size)``: a context for several runs, each
+    of up to so many repetitions at once, which use the same workers. It may start them at once.
     """
 
     def workers(self, job: Job) -> Workers:

@@ -1,13 +1,13 @@
 """Repetitions in other processes: what is sent there and comes back, as bytes of our own.
 
-For engines whose workers are not threads of this process. An engine sends each process its
-``ProcessSettings`` and the ``worker_setting`` of the run once, then the ``order_of`` every attempt,
-and turns the ``WorkResult`` that comes back into the result of the repetition. What carries the
-bytes does not see what is in them.
+For engines whose workers are not threads of this process. An engine sends each process the
+``Equipment`` of the run once, then the ``order_of`` every attempt, and turns the ``WorkResult``
+that comes back into the result of the repetition. What carries the bytes does not see what is in
+them.
 """
 
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -64,7 +64,6 @@ def start_order(order: JsonObject, setting: RunSetting, stopping: Callable[[], b
 class WorkResult:
     """The result of an order."""
 
-    number: int
     report: Report
     status: TaskExecutionStatus
     exception: BaseException | None
@@ -75,29 +74,30 @@ class WorkResult:
     """The judgements that were made there, to be kept here."""
 
     @classmethod
-    def of(cls, number: int, repetition: Repetition, outcome: RepetitionResult) -> "WorkResult":
+    def of(cls, repetition: Repetition, outcome: RepetitionResult) -> "WorkResult":
         used, report = repetition.setting.totals.by_component, outcome.report
         record = repetition.setting.benchmark.judge_record
-        judgements = record.take_new() if record is not None else ()
         result = cls(
-            *(number, report, outcome.status, sendable_error(outcome.exception), used),
-            judgements=judgements,
+            report,
+            outcome.status,
+            sendable_error(outcome.exception),
+            used,
+            judgements=record.take_new() if record is not None else (),
         )
         try:
             return replace(result, note=repetition.setting.benchmark.worker_note(report))
         except Exception as error:  # the benchmark's code
             return result._failed(error)
 
-    def sendable(self) -> "WorkResult":
-        """Return it with text for what cannot be sent; JSON would have it as text anyway."""
-        if can_be_sent(self):
-            return self
+    def packed(self) -> bytes:
+        """Pack it, with text for what cannot be sent; JSON would have it as text anyway."""
+        with suppress(Exception):  # an object in a report
+            return pack(self)
         plain = replace(self, report=strict_json.plain(self.report))
         try:
-            pack(plain)
+            return pack(plain)
         except Exception as error:  # the benchmark's note
-            return plain._failed(error)
-        return plain
+            return pack(plain._failed(error))
 
     def _failed(self, error: Exception) -> "WorkResult":
         status = failure_status(error, "engine")
@@ -173,6 +173,39 @@ class ProcessSettings:
             _KINDS[kind].register(prefix, factory)
 
 
+class Equipment(NamedTuple):
+    """What a process needs for one run, besides its orders."""
+
+    run: bytes
+    """The packed settings of the run and of the process, read when their modules can be found."""
+    domains: Collection[str]
+    room: int
+    """The number of repetitions that it is given at once."""
+    folders: Sequence[str] = ()
+    """Where modules are, for a process of this machine that began by itself."""
+    modules: Mapping[str, str] = {}
+    """The files of modules that are found in none of the folders."""
+    environment: Mapping[str, str] = {}
+    """The variables that another machine needs."""
+    checksums: Mapping[str, str] = {}
+    """The data that another machine must have."""
+
+
+def pack_run(setting: RunSetting) -> bytes:
+    """Pack what all orders of a run share; raise if it cannot be sent, with the way out."""
+    both = worker_setting(setting), ProcessSettings.current(can_be_sent)
+    return pack_for_worker("the benchmark", both, _WAY_FOR_BENCHMARK)
+
+
+def pack_order(repetition: Repetition) -> bytes:
+    """Pack what another process needs to make the attempt, besides what the run shares."""
+    name = f"task {str(repetition.task.id)!r}"
+    return pack_for_worker(name, order_of(repetition), _WAY_FOR_TASK)
+
+
+_WAY_FOR_BENCHMARK = "let its for_worker() leave out what holds it, or run it with engine='threads'"
+_WAY_FOR_TASK = "give tasks and agent data that consist of plain data"
+
 _PROTOCOL = 5
 # Modules that are another one in every process; plain pickle would name them and leave it at that.
 _NOT_ELSEWHERE = (b"__main__", b"__mp_main__")
@@ -229,23 +262,6 @@ def pack_for_worker(what: str, value: object, way: str) -> bytes:
     except Exception as error:  # of whatever the value consists of
         text = f"{what} cannot be sent to another process ({type(error).__name__}: {error}); {way}"
         raise ConfigurationError(text) from error
-
-
-class WorkerReply(NamedTuple):
-    deliveries: Sequence[WorkResult]
-    unread: Mapping[int, str] = {}
-    """The reasons why orders could not be read, by their numbers."""
-
-
-def pack_reply(reply: WorkerReply) -> bytes:
-    """Pack a reply, whatever is in a report or was raised.
-
-    It is packed as one value: what its reports have in common is sent once.
-    """
-    try:
-        return pack(reply)
-    except Exception:  # an object in a report
-        return pack(reply._replace(deliveries=[each.sendable() for each in reply.deliveries]))
 
 
 def sendable_error(error: BaseException | None) -> BaseException | None:

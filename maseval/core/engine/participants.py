@@ -77,7 +77,10 @@ class SetupHooks(NamedTuple):
         return user
 
     def agents(self, environment: Environment, user: User | None) -> Agents:
-        match self._call("setup_agents", self.agent_data, environment, self.task, user):
+        given = self.agent_data, environment, self.task, user
+        if (own := self.benchmark.own_agent) is not None:
+            return own(self.benchmark, self._call("brief", *given), environment, self.task)
+        match self._call("setup_agents", *given):
             case (agents, Mapping() as by_name) if _is_list(agents):
                 return agents, dict(by_name)
             case other:

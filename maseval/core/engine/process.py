@@ -76,30 +76,42 @@ _BEAT_SECONDS = 1.0
 
 
 @contextmanager
-def ended_by_standstill() -> Iterator[None]:
-    """Within the context, end the process if a thread waits for its turn for half a minute.
+def ended_by_standstill(seconds: float | None = None) -> Iterator[None]:
+    """Within the context, end the process if a thread waits for its turn for so many seconds.
 
     Python 3.11 tries for ever to handle a lack of memory where a process may not have more
     (``ulimit -v``), and no other thread has its turn: neither a handler of signals nor a deadline.
     """
-    over = threading.Event()
+    over, limit = threading.Event(), _STANDSTILL_SECONDS if _has_memory_limit() else seconds
 
     def beat() -> None:
         while not over.is_set():
             with suppress(RuntimeError, MemoryError):  # there is too little for what watches
-                faulthandler.dump_traceback_later(
-                    _STANDSTILL_SECONDS, exit=True, file=sys.__stderr__ or 2
-                )
+                faulthandler.dump_traceback_later(limit or 0, exit=True, file=sys.__stderr__ or 2)
                 over.wait(_BEAT_SECONDS)
         faulthandler.cancel_dump_traceback_later()
 
-    if _has_memory_limit():
+    if limit is not None:
         with suppress(RuntimeError):
             threading.Thread(target=beat, daemon=True, name="maseval-beat").start()
     try:
         yield
     finally:
         over.set()
+
+
+# After each switch interval a thread that waits for the interpreter goes to the end of the queue.
+# Within this one each of thousands has a turn: otherwise those that wait longest, as they have yet
+# to begin, are overtaken again and again.
+_INTERVAL_PER_THREAD, _LONGEST_INTERVAL = 0.001, 5.0
+
+
+@contextmanager
+def many_threads(number: int, *, standstill: float | None = None) -> Iterator[None]:
+    """Let so many threads take their turns, and end the process where none has one any more."""
+    interval = min(number * _INTERVAL_PER_THREAD, _LONGEST_INTERVAL)
+    with switch_interval(interval), ended_by_standstill(standstill):
+        yield
 
 
 @cache

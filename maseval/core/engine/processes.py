@@ -1,348 +1,220 @@
-"""ProcessEngine: all cores of this machine, by processes of our own and nothing to install.
+"""ProcessEngine: several processes on this machine, and nothing to install."""
 
-A ``ChildProcess`` answers calls of the methods of an object. A process with a single thread forks
-itself: nothing is imported again. One with several may not, as a lock that another thread holds
-would stay locked for ever; it starts a new Python. A child ends by itself when this process does,
-however that happens; a pool of ``concurrent.futures`` would outlive a process that is killed.
-"""
-
-import gc
-import itertools
-import multiprocessing
-import os
-import pickle
-import signal
-import struct
+import math
+import platform
+import queue
 import sys
-import threading
-import time
-from collections import Counter, deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial
-from multiprocessing import connection
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from pathlib import Path
-from typing import Any, TypeVar
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
 
-from maseval.core.engine.dispatch import ProcessLostError
-from maseval.core.engine.engines import Job
-from maseval.core.engine.remote_workers import Limits, RemoteWorkers
-from maseval.core.engine.worker import Worker
-from maseval.core.engine.worker_setup import code_facts
+from maseval.core.engine.children import (
+    Channel,
+    ChildProcess,
+    end_all,
+    may_fork,
+    start_thread,
+    usable_cores,
+    wait_for,
+)
+from maseval.core.engine.engines import Job, WorkersUnavailableError
+from maseval.core.engine.own_modules import own_modules
+from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run
+from maseval.core.engine.remote_workers import RemoteWorkers, shortest_wait
+from maseval.core.engine.repetition import Repetition
+from maseval.core.engine.worker import Place, Worker
 from maseval.core.exceptions import ConfigurationError
-
-# Beside a call that waits: others that must be answered meanwhile.
-_CALLS_AT_ONCE = 8
-_THREADS = Path("/proc/self/task")
-# A new Python imports the program that started it, and must not start others by that.
-_WAY_TO_BEGIN = " before it began; let your program run it under if __name__ == '__main__':"
-
-# Before each answer: a mark, which other bytes do not have, its size, and the call's number.
-_MARK = b"maseval:"
-_HEAD = struct.Struct("!8sQQ")
-_MOST_AT_ONCE = 1_000_000
-_END_SECONDS = 5.0
-
-BatchT = TypeVar("BatchT")
-ResultT = TypeVar("ResultT")
-
-
-def usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-class Call:
-    def __init__(self, child: "ChildProcess") -> None:
-        self.child = child
-        self.is_over = False
-        self._answer: Any = None
-
-    @property
-    def is_lost(self) -> bool:
-        return isinstance(self._answer, ProcessLostError)
-
-    def end(self, answer: Any) -> None:
-        self.is_over, self._answer = True, answer
-
-    def answer(self, timeout: float | None = None) -> Any:
-        """Wait for the answer; raise ``ProcessLostError`` if there is none, or ``TimeoutError``."""
-        until = None if timeout is None else time.monotonic() + timeout
-        while not self.is_over:
-            left = None if until is None else until - time.monotonic()
-            if left is not None and left < 0:
-                raise TimeoutError
-            wait_for_calls([self], left)
-        if self.is_lost:
-            raise self._answer
-        return self._answer
-
-
-class ChildProcess:
-    """A process that makes an object and answers calls of its methods, several at once.
-
-    The object, what is sent and what comes back must be such that they can be pickled.
-    """
-
-    def __init__(self, make: Callable[[], object]) -> None:
-        forks = may_fork()
-        # Can be read when there is an answer, or when the process has ended.
-        self.pipe, theirs = multiprocessing.Pipe()
-        start = multiprocessing.get_context("fork" if forks else "spawn").Process  # type: ignore[attr-defined]
-        given = (make, theirs, self.pipe if forks else None)
-        self._process: BaseProcess = start(target=_serve, args=given, daemon=True)
-        self._process.start()
-        theirs.close()
-        # The pipe stays open as long as a process that an agent forked there lives.
-        self.end = os.pidfd_open(self._process.pid or 0) if hasattr(os, "pidfd_open") else None
-        self._numbers = itertools.count()
-        self._calls: dict[int, Call] = {}
-        self._received = bytearray()
-        self._lost: ProcessLostError | None = None
-        self._has_begun = forks
-
-    def call(self, method: str, *args: object) -> Call:
-        call = Call(self)
-        if self._lost is not None:
-            call.end(self._lost)
-            return call
-        number = next(self._numbers)
-        self._calls[number] = call
-        try:
-            self.pipe.send((number, method, args))
-        except OSError:
-            self.receive()
-        return call
-
-    def receive(self) -> None:
-        if self._lost is not None:
-            return
-        try:
-            while self.pipe.poll():
-                if not (part := os.read(self.pipe.fileno(), _MOST_AT_ONCE)):
-                    raise EOFError
-                self._received += part
-                self._take_answers()
-            if self._process.exitcode is not None and not self.pipe.poll():
-                raise EOFError
-        except (EOFError, OSError):
-            self._process.join(_END_SECONDS)
-            if self._process.is_alive():  # foreign code in it closed its pipe
-                self._process.kill()
-                self._process.join()
-            code = self._process.exitcode
-            way = _WAY_TO_BEGIN if code == 1 and not self._has_begun else ""
-            self._end(ProcessLostError(_end_in_words(code) + way))
-
-    def _take_answers(self) -> None:
-        # ``Connection.recv`` would wait for the rest of what foreign bytes announce.
-        try:
-            while self._received:
-                if not _MARK.startswith(self._received[: len(_MARK)]):
-                    raise ValueError
-                if len(self._received) < _HEAD.size:
-                    return
-                _, size, number = _HEAD.unpack_from(self._received)
-                end = _HEAD.size + size
-                if len(self._received) < end:
-                    return
-                answer = pickle.loads(self._received[_HEAD.size : end])
-                del self._received[:end]
-                self._has_begun = True
-                self._calls.pop(number).end(answer)
-        except Exception:  # whatever the bytes amount to
-            self._process.kill()
-            self._end(ProcessLostError("it was ended, as foreign code in it wrote to its pipe"))
-
-    def kill(self) -> None:
-        """End the process at once; ``join`` waits until it is gone."""
-        self._process.kill()
-        self._end(ProcessLostError("it was ended"))
-
-    def join(self) -> None:
-        self._process.join()
-
-    def _end(self, lost: ProcessLostError) -> None:
-        if self._lost is None:
-            self._lost = lost
-            self.pipe.close()
-            if self.end is not None:
-                os.close(self.end)
-        for call in self._calls.values():
-            call.end(self._lost)
-        self._calls.clear()
-
-
-def wait_for_calls(calls: Iterable[Call], timeout: float | None) -> list[Call]:
-    """Wait until one call is over, or ``timeout`` seconds; return all that are."""
-    every = list(calls)
-    if not any(call.is_over for call in every):
-        children: dict[Any, ChildProcess] = {call.child.pipe: call.child for call in every}
-        children |= {call.child.end: call.child for call in every if call.child.end is not None}
-        for ready in connection.wait(list(children), timeout):
-            children[ready].receive()
-    return [call for call in every if call.is_over]
-
-
-def end_all(children: Sequence[ChildProcess]) -> None:
-    """End processes at once, and wait until they are gone; large ones take their time."""
-    for child in children:
-        child.kill()
-    for child in children:
-        child.join()
-
-
-def may_fork() -> bool:
-    """Return True if children of this process begin with all that it has in memory."""
-    # Also threads that Python does not know of count here; other systems do not tell.
-    return sys.platform == "linux" and _THREADS.is_dir() and len(os.listdir(_THREADS)) == 1
-
-
-def _serve(make: Callable[[], object], pipe: Connection, others: Connection | None) -> None:
-    """Answer calls until the other end of the pipe is closed, as it is when its process ends."""
-    if others is not None:  # the fork has it as well, and would keep it open
-        others.close()
-        gc.freeze()  # what was there before is no garbage of this process
-    _leave_signals_to_parent()
-    target, turn = make(), threading.Lock()
-
-    def answer(number: int, method: str, args: tuple[object, ...]) -> None:
-        try:
-            found = getattr(target, method)(*args)
-            # No parent, no reader: the loop below sees the end of the pipe as well.
-            data = pickle.dumps(found, pickle.HIGHEST_PROTOCOL)
-            with turn, suppress(BrokenPipeError, ConnectionResetError):
-                _write(pipe, _HEAD.pack(_MARK, len(data), number) + data)
-        except BaseException:  # methods do not raise: whoever waits must not wait for ever
-            try:
-                sys.excepthook(*sys.exc_info())
-            finally:  # which needs memory
-                os._exit(1)
-
-    threads = ThreadPoolExecutor(_CALLS_AT_ONCE)
-    with suppress(EOFError, OSError):
-        while True:
-            threads.submit(answer, *pipe.recv())
-    os._exit(0)  # nobody waits for what is still being done
-
-
-def _write(pipe: Connection, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(pipe.fileno(), left) :]
-
-
-def _leave_signals_to_parent() -> None:
-    # Ctrl-C and a closed terminal reach all processes; the parent decides what becomes of this one.
-    signal.set_wakeup_fd(-1)
-    for number in (signal.SIGINT, signal.SIGHUP):
-        # Not SIG_IGN, which programs that are started from here would keep.
-        signal.signal(number, lambda number, frame: None)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _end_in_words(code: int | None) -> str:
-    if code is not None and code < 0:
-        with suppress(ValueError):
-            return f"it was ended by {signal.Signals(-code).name}"
-    return f"it ended with exit code {code}"
-
+from maseval.core.words import count_of
 
 # A repetition whose process died so often is to blame.
 _MOST_DEATHS = 3
-_START_SECONDS = 600.0
-# One is worked on, and the next one is there when it is finished.
-_FOR_EACH = 2
+# A process that dies before it can do anything says that the next one will as well.
+_MOST_FAILED_STARTS = 5
+
+Order = tuple[int, bytes]
+"""A number of our own, and what ``pack_order`` makes of a repetition."""
+_BEGUN = 0
 
 
-class _Applier:
-    """Applies a function to batches, one at a time, in a process of its own."""
+def _work(channel: Channel) -> None:
+    """Be a worker, until the parent ends."""
+    worker, threads = Worker(), 0
+    # Unlike a SimpleQueue it wakes a thread for each order at once. There each wakes up when the
+    # last has its turn, and is then behind all others that want theirs.
+    orders: queue.Queue[Order] = queue.Queue()
+    done: queue.SimpleQueue[tuple[int, object]] = queue.SimpleQueue()
 
-    def __init__(self, function: Callable[[Any], object]) -> None:
-        self._function = function
-        self._turn = threading.Lock()
+    def run() -> None:
+        while True:
+            number, order = orders.get()
+            done.put((number, worker.run(order)))
 
-    def apply(self, batch: Any) -> object:
-        """Return the result; None if there was an exception, for the caller to decide."""
-        with self._turn, suppress(Exception):
-            return self._function(batch)
-        return None
+    def send() -> None:
+        # What was finished since its last turn goes in one write: each costs another turn.
+        while True:
+            some = [done.get()]
+            with suppress(queue.Empty):
+                while True:
+                    some.append(done.get_nowait())
+            channel.send(some)
+
+    start_thread(send)
+    for what, given in channel.received():
+        if what == "begin":
+            begun = worker.begin(given)
+            # To start one later would take two turns, which come late when hundreds want theirs.
+            while threads < worker.room:
+                start_thread(run)
+                threads += 1
+            done.put((_BEGUN, begun))
+        elif what == "run":
+            for order in given:
+                orders.put(order)
+        else:
+            worker.stop()
 
 
-def map_in_forks(
-    function: Callable[[BatchT], ResultT], batches: Iterable[BatchT], processes: int
-) -> Generator[tuple[BatchT, ResultT | None], None, None]:
-    """Yield each batch with its result, in order; only a few are in memory at once.
+class WorkerProcess(ChildProcess):
+    """A worker process of this machine, and what it is working on."""
 
-    None stands for what raised an exception, or ended its process: the caller does it here. Only
-    where ``may_fork`` is True, as neither the function nor what it holds is sent.
-    """
-    children: list[ChildProcess] = []
-    under_way: deque[tuple[BatchT, Call]] = deque()
+    def __init__(self) -> None:
+        super().__init__(_work)
+        self.place = Place(self.number, platform.node())
+        self.is_new, self.is_ready, self.is_alone = True, False, False
+        self.work: dict[int, Assignment] = {}
 
-    def finish_first() -> tuple[BatchT, ResultT | None]:
-        batch, call = under_way.popleft()
+    def begin(self, equipment: bytes, *, alone: bool) -> None:
+        self.is_ready, self.is_alone = False, alone
+        self.send(("begin", equipment))
+
+
+@dataclass(eq=False)
+class Assignment:
+    """One repetition that has been submitted, and the number of processes that died around it."""
+
+    repetition: Repetition
+    number: int = field(default_factory=count(_BEGUN + 1).__next__)
+    deaths: int = 0
+
+
+class ProcessWorkers(RemoteWorkers):
+    """The worker processes of one run; those that the engine keeps come first."""
+
+    def __init__(self, engine: "ProcessEngine", job: Job) -> None:
+        super().__init__(job)
+        self._engine = engine
+        self._waiting, self._suspects = deque[Assignment](), deque[Assignment]()
+        self._processes: list[WorkerProcess] = []
+        self._failed_starts = 0
+        most = min(engine.processes, self.size, job.repetitions)
+        self._count = max(1, most)
+        self._room = math.ceil(min(self.size, job.repetitions) / self._count)
+        self._run: bytes
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
         try:
-            return batch, call.answer()
-        except ProcessLostError:
-            with suppress(ValueError):  # another of its batches came first
-                children.remove(call.child)
-            return batch, None
+            yield
+        finally:
+            idle = [one for one in self._processes if one.is_ready and not one.work]
+            end_all([one for one in self._processes if one not in idle])
+            self._engine.keep(idle)
 
-    try:
-        for batch in batches:
-            busy = Counter(call.child for _, call in under_way if not call.is_over)
-            if len(children) < processes and all(map(busy.get, children)):
-                children.append(ChildProcess(partial(_Applier, function)))
-            child = min(children, key=lambda each: busy[each])
-            under_way.append((batch, child.call("apply", batch)))
-            if len(under_way) >= _FOR_EACH * processes:
-                yield finish_first()
-        while under_way:
-            yield finish_first()
-    finally:
-        end_all(children)
+    def submit(self, repetition: Repetition) -> None:
+        if not self._processes:  # a run that is complete needs none
+            self._run = pack_run(self.job.setting)
+            for _ in range(self._count):
+                self._start()
+        # It is sent with others, when there is nothing else to do.
+        self._waiting.append(Assignment(repetition))
 
+    def _start(self, *, alone: bool = False) -> WorkerProcess:
+        process = self._engine.kept.pop() if self._engine.kept else WorkerProcess()
+        self._processes.append(process)
+        room = 1 if alone else self._room
+        folders = tuple(sys.path)
+        equipment = Equipment(self._run, self.job.domains, room, folders, own_modules())
+        process.begin(pack(equipment), alone=alone)
+        return process
 
-class LocalCarrier(AbstractContextManager["LocalCarrier"]):
-    """Starts worker processes on this machine for one run; see ``Carrier``.
+    def wait(self, timeout: float | None) -> None:
+        self._hand_out()
+        if not self.finished:
+            wait_for(self._processes, shortest_wait(timeout))
 
-    Those that are ``forked`` already come first; all end with the run.
-    """
+    def _hand_out(self) -> None:
+        """Send what waits: all for one process together, so that each begins before any goes on."""
+        sent = defaultdict[WorkerProcess, list[Order]](list)
 
-    def __init__(self, forked: list[ChildProcess]) -> None:
-        self.cores = usable_cores()
-        self._started: list[ChildProcess] = []
-        self._forked = forked
+        def give(process: WorkerProcess, assignment: Assignment) -> None:
+            process.work[assignment.number] = assignment
+            sent[process].append((assignment.number, pack_order(assignment.repetition)))
 
-    def __exit__(self, *error: object) -> None:
-        end_all(self._started)
+        alone = [one for one in self._processes if one.is_alone]
+        for _ in range(min(len(self._suspects), self._count - len(alone))):
+            alone.append(self._start(alone=True))
+        for process in alone:
+            if self._suspects and process.is_ready and not process.work:
+                give(process, self._suspects.popleft())
+        ready = [one for one in self._processes if one.is_ready and not one.is_alone]
+        while self._waiting and ready:
+            process = min(ready, key=lambda one: len(one.work))
+            if len(process.work) >= self._room:
+                break
+            give(process, self._waiting.popleft())
+        for process, orders in sent.items():
+            process.send(("run", orders))
 
-    def start(self) -> ChildProcess:
-        self._started.append(self._forked.pop() if self._forked else ChildProcess(Worker))
-        return self._started[-1]
+    def stop(self) -> None:
+        for process in self._processes:
+            process.send(("stop", None))
 
-    def share(self, value: object) -> object:
-        return value
+    def attend(self) -> None:
+        for process in [*self._processes]:
+            for some in process.receive():
+                for number, data in some:
+                    if number == _BEGUN:
+                        self._welcome(process, data)
+                    else:
+                        self.receive(process.work.pop(number).repetition, data)
+            if process.lost:
+                self._replace(process)
 
-    def call(self, process: ChildProcess, method: str, *args: object) -> Call:
-        return process.call(method, *args)
+    def _welcome(self, process: WorkerProcess, problem: str) -> None:
+        if problem:
+            self._fail(f"{process.place} cannot begin: {problem}")
+        if process.is_new:
+            self.note_started(process.place)
+        process.is_new, process.is_ready, self._failed_starts = False, True, 0
 
-    def wait(self, calls: Sequence[Call], timeout: float) -> Sequence[Call]:
-        return wait_for_calls(calls, timeout)
+    def _replace(self, process: WorkerProcess) -> None:
+        self._processes.remove(process)
+        process.join()
+        place, why = process.place, process.lost
+        if process.is_ready:
+            lost_with_it = count_of(len(process.work), "simulation")
+            self.note("died", place.node, f"{place} died with {lost_with_it} in it: {why}")
+        else:
+            self._failed_starts += 1
+        if self._failed_starts >= _MOST_FAILED_STARTS:
+            self._fail(
+                f"worker processes die as soon as they start, {self._failed_starts} in a row: {why}"
+            )
+        for assignment in process.work.values():
+            assignment.deaths += 1
+            if assignment.deaths < _MOST_DEATHS:
+                self._suspects.append(assignment)
+            else:
+                self.abandon(assignment.repetition, assignment.deaths, place.node, why)
+        if not process.is_alone:
+            self._start()
 
-    def reply(self, call: Call, timeout: float | None = None) -> Any:
-        return call.answer(timeout)
-
-    def kill(self, process: ChildProcess) -> None:
-        process.kill()
-
-    def is_down(self, node_id: str) -> bool:
-        return False
+    def _fail(self, why: str) -> None:
+        end_all(self._processes)
+        self._processes.clear()
+        raise WorkersUnavailableError(why)
 
 
 class ProcessEngine:
@@ -358,26 +230,31 @@ class ProcessEngine:
             raise ConfigurationError(f"processes is {processes}; give at least 1")
         wanted = processes or usable_cores()
         self.processes = wanted if force else min(wanted, usable_cores())
-        self._force = force
-        self._forked: list[ChildProcess] = []
+        self.kept: list[WorkerProcess] = []
+        self._is_shared = False
 
     @contextmanager
-    def forked_for(self, sizes: Iterable[int]) -> Iterator[None]:
-        """Fork the processes of runs now; see ``Engine``."""
+    def shared(self, size: int) -> Iterator[None]:
+        """Fork the processes of several runs now; see ``Engine``."""
+        self._is_shared = True
         if may_fork():
-            code_facts()  # which all of them would find by themselves
-            processes = sum(min(self.processes, size) for size in sizes)
-            self._forked += [ChildProcess(Worker) for _ in range(processes)]
+            self.kept += [WorkerProcess() for _ in range(min(self.processes, size))]
         try:
             yield
         finally:
-            end_all(self._forked)
-            self._forked.clear()
+            self._is_shared = False
+            self.keep(())
 
-    def workers(self, job: Job) -> RemoteWorkers:
-        limits = Limits(self.processes, _MOST_DEATHS, _START_SECONDS, force=self._force)
-        return RemoteWorkers(job, limits, partial(LocalCarrier, self._forked))
+    def keep(self, processes: Sequence[WorkerProcess]) -> None:
+        """Take back the processes of a run that have nothing to do."""
+        self.kept += processes
+        if not self._is_shared:
+            end_all(self.kept)
+            self.kept.clear()
+
+    def workers(self, job: Job) -> ProcessWorkers:
+        return ProcessWorkers(self, job)
 
     def __getstate__(self) -> dict[str, object]:
         # The options of a run hold it, and are sent to the workers with its benchmark.
-        return {**vars(self), "_forked": []}
+        return {**vars(self), "kept": [], "_is_shared": False}

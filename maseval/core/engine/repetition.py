@@ -111,6 +111,10 @@ class Repetition:
             "metadata": dict(task.metadata),
             "protocol": task.protocol.to_dict(),
         }
+        if task.cluster is not None:
+            summary["cluster"] = task.cluster
+        if task.weight != 1:
+            summary["weight"] = task.weight
         return cls(setting, task, summary, repeat_idx, agent_data, timeout, recorded=recorded)
 
     @property

@@ -70,6 +70,13 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     sync_folder(path.parent)
 
 
+def check_free(target: Path, overwrite: bool) -> None:
+    """Raise if a file or folder is there that may not be replaced."""
+    if os.path.lexists(target) and not overwrite:
+        text = f"{target} already exists; --overwrite (overwrite=True) replaces it"
+        raise OutputExistsError(text)
+
+
 def make_room(path: Path) -> None:
     """Make the folders on the way to a new file or folder."""
     try:

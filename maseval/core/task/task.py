@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
+from math import inf
 from typing import Any, NoReturn, Self
 from uuid import uuid4
 
@@ -104,13 +105,19 @@ RepetitionKey = tuple[str, int]
 """A task's id and the number of the repetition."""
 
 _DATA_FIELDS = ("environment_data", "user_data", "evaluation_data", "metadata")
-_FIELDS = ("query", "id", *_DATA_FIELDS, "protocol")
+_FIELDS = ("query", "id", *_DATA_FIELDS, "protocol", "cluster", "weight")
 _RECORD_FIELDS = ("question", "prompt", "text", "short_answer")
 
 
 @dataclass
 class Task:
-    """One thing for an agent to do, with the data to set it up and to evaluate it."""
+    """One thing for an agent to do, with the data to set it up and to evaluate it.
+
+    Tasks that are cases of one thing, such as attacks on one user task or questions about one
+    document, are not independent: they name the same ``cluster`` of their domain, and intervals and
+    tests count clusters. Without one, a task is a cluster of its own, under its id. ``weight`` is
+    what it counts in a mean over tasks.
+    """
 
     query: str
     id: str = field(default_factory=lambda: str(uuid4()))
@@ -119,6 +126,8 @@ class Task:
     evaluation_data: JsonObject = field(default_factory=dict)
     metadata: JsonObject = field(default_factory=dict)
     protocol: TaskProtocol = field(default_factory=TaskProtocol)
+    cluster: str | None = None
+    weight: float = 1.0
     _frozen: bool = field(default=False, init=False, repr=False, compare=False)
 
     @classmethod
@@ -145,8 +154,13 @@ class Task:
         protocol = data.get("protocol")
         if protocol is not None and not isinstance(protocol, TaskProtocol):
             protocol = TaskProtocol.from_dict(mapping_of("protocol", protocol))
+        if data.get("cluster") is not None:
+            given["cluster"] = str(data["cluster"])
         return cls(
-            "" if query is None else str(query), protocol=protocol or TaskProtocol(), **given
+            "" if query is None else str(query),
+            protocol=protocol or TaskProtocol(),
+            weight=data.get("weight", 1.0),
+            **given,
         )
 
     @property
@@ -177,6 +191,10 @@ class Task:
         for name in _DATA_FIELDS:
             if isinstance(getattr(self, name), FrozenDict):
                 setattr(self, name, _with_dicts(dict, getattr(self, name)))
+        weight: object = self.weight
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < inf:
+            text = f"the weight of task {self.id!r} is {weight!r}; give a number above 0"
+            raise TaskFormatError(text)
 
     def __setattr__(self, name: str, value: object) -> None:
         if self._frozen:

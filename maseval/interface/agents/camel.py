@@ -50,8 +50,12 @@ __all__ = [
 
 # The settings beside the model that influence a turn: recorded, so that runs can be compared.
 _SETTINGS = (
-    *("max_iteration", "token_limit", "summarize_threshold", "prune_tool_calls_from_memory"),
-    *("retry_attempts", "step_timeout"),
+    "max_iteration",
+    "token_limit",
+    "summarize_threshold",
+    "prune_tool_calls_from_memory",
+    "retry_attempts",
+    "step_timeout",
 )
 _ROLES = {"developer": "system", "function": "tool"}
 

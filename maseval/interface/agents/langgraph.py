@@ -52,7 +52,9 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     module = extra = "langgraph"
     models_package = "langchain_core.language_models"
     limit_errors = (
-        *("GraphRecursionError", "ModelCallLimitExceededError", "ToolCallLimitExceededError"),
+        "GraphRecursionError",
+        "ModelCallLimitExceededError",
+        "ToolCallLimitExceededError",
     )
 
     def __init__(

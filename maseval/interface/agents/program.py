@@ -24,9 +24,24 @@ from maseval.core.storage.redaction import redact_command, redact_text
 # What most programs need to run at all, and to find their own settings.
 _INHERITED = frozenset(
     {
-        *("HOME", "LOGNAME", "USER", "PATH", "SHELL", "TERM", "TMPDIR", "TZ"),
-        *("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "SSL_CERT_FILE", "SSL_CERT_DIR"),
-        *("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
+        "HOME",
+        "LOGNAME",
+        "USER",
+        "PATH",
+        "SHELL",
+        "TERM",
+        "TMPDIR",
+        "TZ",
+        "LANG",
+        "LANGUAGE",
+        "LC_ALL",
+        "LC_CTYPE",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "XDG_CONFIG_HOME",
+        "XDG_CACHE_HOME",
+        "XDG_DATA_HOME",
+        "XDG_STATE_HOME",
     }
 )
 LONGEST_LINE = 16 * 1024 * 1024

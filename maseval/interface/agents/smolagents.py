@@ -58,8 +58,15 @@ __all__ = ["SmolAgentAdapter", "SmolAgentLLMUser", "as_tools"]
 _UNREADABLE = (IndexError, AttributeError, json.JSONDecodeError)
 _STATUS = re.compile(r"(?:Error code|LLM output): (\d{3})\b")
 _SETTINGS = (
-    *("name", "description", "prompt_templates", "max_steps", "planning_interval"),
-    *("max_tool_threads", "authorized_imports", "executor_type", "max_print_outputs_length"),
+    "name",
+    "description",
+    "prompt_templates",
+    "max_steps",
+    "planning_interval",
+    "max_tool_threads",
+    "authorized_imports",
+    "executor_type",
+    "max_print_outputs_length",
 )
 _IN_BRIEF = {"step_type", "step_number", "status", "duration_seconds", *TOKENS}
 

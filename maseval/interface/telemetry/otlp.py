@@ -11,7 +11,7 @@ the variables ``OTEL_EXPORTER_OTLP_*``, and the resource ``OTEL_SERVICE_NAME`` a
 import base64
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from typing import Any
@@ -26,11 +26,14 @@ from maseval.core.storage.redaction import Secrets, redact_text, redact_value
 from maseval.core.words import excerpt
 from maseval.interface import extras
 from maseval.interface.telemetry.simulation import (
+    EVALUATION,
     SCHEMA_URL,
+    Evaluation,
     Value,
     number_spans,
     simulation_span,
     trace_of,
+    verdicts_of,
 )
 
 EXTRA = "otel"
@@ -54,6 +57,7 @@ class OTLPReceiver:
         headers: Sent with every request, beside those of the variables.
         content: Also send what was said, and what tools were given and returned.
         attributes: Added to the first span of every trace.
+        evaluations: Sent as events of the first span, after the verdicts.
     """
 
     def __init__(
@@ -63,10 +67,12 @@ class OTLPReceiver:
         *,
         content: bool = False,
         attributes: Callable[[Report], Mapping[str, Value]] = lambda report: {},
+        evaluations: Callable[[Report], Iterable[Evaluation]] = lambda report: (),
     ) -> None:
         self.endpoint = None if endpoint is None else traces_url(endpoint)
         self._headers = dict(headers or {})
         self._content, self._attributes = content, attributes
+        self._evaluations = evaluations
         self._known = Secrets.of({})
         self._exporter: Any = None
         self._failure: object = None
@@ -130,6 +136,13 @@ class OTLPReceiver:
             trace = trace_of(report)
             root = simulation_span(report, content=self._content)
             root.attributes |= self._attributes(report)
+            results = [*verdicts_of(report), *self._evaluations(report)]
+            events = [
+                sdk.Event(
+                    EVALUATION, self._clean_all(each.attributes(content=self._content)), root.end
+                )
+                for each in results
+            ]
             for span, own, parent in number_spans(root, trace):
                 code = api.StatusCode.UNSET if span.error is None else api.StatusCode.ERROR
                 yield sdk.ReadableSpan(
@@ -138,6 +151,7 @@ class OTLPReceiver:
                     parent=None if parent is None else context(trace, parent),
                     kind=api.SpanKind.CLIENT if span.client else api.SpanKind.INTERNAL,
                     attributes=self._clean_all(span.attributes),
+                    events=events if span is root else (),
                     status=api.Status(code, span.error and self._clean(span.error)),
                     start_time=span.start,
                     end_time=span.end,
@@ -210,7 +224,11 @@ def langfuse_host(host: str | None = None) -> str:
 
 
 def langfuse_receiver(
-    host: str | None = None, *, session: str | None = None, content: bool = False
+    host: str | None = None,
+    *,
+    session: str | None = None,
+    content: bool = False,
+    evaluations: Callable[[Report], Iterable[Evaluation]] = lambda report: (),
 ) -> OTLPReceiver:
     """Return Langfuse's endpoint; ``session`` groups traces, by default the id of the run does."""
     public, secret = (os.environ.get(name) for name in (PUBLIC_KEY, SECRET_KEY))
@@ -225,6 +243,7 @@ def langfuse_receiver(
         {"Authorization": f"Basic {keys}"},
         content=content,
         attributes=lambda report: _trace_attributes(report, session),
+        evaluations=evaluations,
     )
 
 

@@ -24,6 +24,25 @@ from maseval.core.words import text, text_or_none
 Value = str | bool | int | float | tuple[str, ...]
 
 
+class Evaluation(NamedTuple):
+    """One evaluation of a simulation; its ``explanation`` may quote what was said."""
+
+    name: str
+    score: float | None
+    label: str
+    explanation: str | None = None
+
+    def attributes(self, *, content: bool) -> dict[str, Value]:
+        """Return the attributes of an event ``gen_ai.evaluation.result``."""
+        known = {
+            "name": self.name,
+            "score.value": self.score,
+            "score.label": self.label,
+            "explanation": self.explanation if content else None,
+        }
+        return {f"gen_ai.evaluation.{k}": each for k, each in drop_unknown(known).items()}
+
+
 @dataclass
 class Span:
     """A part of a simulation; ``client`` marks a request to a provider, ``error`` a failure."""
@@ -162,6 +181,7 @@ def _lasting(seconds: float | None) -> int:
 
 
 # OpenTelemetry's semantic conventions for generative AI, in the version that the URL names.
+EVALUATION = "gen_ai.evaluation.result"
 SCHEMA_URL = "https://opentelemetry.io/schemas/1.38.0"
 
 OPERATION = "gen_ai.operation.name"
@@ -202,6 +222,15 @@ def simulation_span(given: Shape, *, content: bool = False) -> Span:
         root.innermost(call.start, call.start).children.append(call)
     root.settle()
     return root
+
+
+def verdicts_of(given: Shape) -> Iterator[Evaluation]:
+    """Yield the verdict of each evaluator of a finished simulation."""
+    for each in RecordedReport(given).evaluations:
+        if (passed := each.passed) is not None:
+            score = float(passed) if each.reward is None else each.reward
+            label = "passed" if passed else "failed"
+            yield Evaluation(f"verdict: {each.evaluator or 'evaluator'}", score, label)
 
 
 def _facts(report: RecordedReport) -> dict[str, Value]:

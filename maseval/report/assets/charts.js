@@ -1,17 +1,16 @@
 // Drawings: values within their intervals, counts as bars, and the plots that come with the data. Bars
 // filter by what they count.
 
-import { labelling, OUTCOMES, tally } from "./data.js";
+import { labelling, OUTCOMES, simulations, tally } from "./data.js";
 import { h, svg } from "./dom.js";
-import { count, visible } from "./text.js";
+import { reasonClass } from "./strip.js";
+import { count, counted, visible } from "./text.js";
 import { choose } from "./view.js";
 
 const BAR = { width: 132, height: 16 };
-const WIDEST = 0.6; // as in maseval.stats: a bar over more than this says nothing
 
-/** A value within its interval, on a line from 0 to 1; words where the interval is too wide to draw. */
+/** A value within its interval, on a line from 0 to 1. */
 export function intervalBar({ value, low, high }) {
-  if (low != null && high - low > WIDEST) return h("small", { class: "interval" }, "too few tasks");
   const at = (share) => 2 + Math.min(1, Math.max(0, share)) * (BAR.width - 4);
   const middle = BAR.height / 2;
   const band =
@@ -26,7 +25,7 @@ export function intervalBar({ value, low, high }) {
   );
 }
 
-function countsOf(title, filter, found, classOf = () => "", note = "") {
+function countsOf(title, filter, found, classOf = () => "", note = "", under = () => null) {
   const most = Math.max(...found.values(), 1);
   const rows = [...found].map(([name, number]) => {
     const bar = svg(
@@ -35,7 +34,8 @@ function countsOf(title, filter, found, classOf = () => "", note = "") {
       svg("rect", { width: Math.max(1, (100 * number) / most), height: 8, rx: 1 }),
     );
     const pick = h("button", { type: "button", class: "pick", title: "Show these only", click: () => choose(filter, name) }, OUTCOMES[name]?.word ?? name);
-    return h("tr", { class: "choice", click: ({ target }) => target !== pick && choose(filter, name) }, h("th", { scope: "row" }, pick), h("td", {}, bar), h("td", { class: "number" }, count.format(number)));
+    const line = h("tr", { class: "choice", click: ({ target }) => target.closest("button") || choose(filter, name) }, h("th", { scope: "row" }, pick), h("td", {}, bar), h("td", { class: "number" }, count.format(number)));
+    return [line, under(name)];
   });
   return h("section", { class: "card counts" }, h("h2", {}, title, note && h("small", {}, ` ${note}`)), h("table", {}, h("tbody", {}, rows)));
 }
@@ -45,11 +45,12 @@ const ASIDES = [
   ["Policy", /^agent: (broke the policy|policy |matter of form$)/],
   ["Soundness of tasks", /^task: (sound: |left out$)/],
   ["Record", /^record: /],
+  ["Calls at fault", /^(missing call|wrong arguments|wrong call): /],
 ];
 const isAside = (label) => ASIDES.some(([, pattern]) => pattern.test(label));
 
 /** The label that says why a simulation failed; nothing for one that passed or was not judged. */
-function reasonOf({ outcome, labels }) {
+export function reasonOf({ outcome, labels }) {
   return outcome === "fail" || outcome === "error" ? labels.find((label) => !isAside(label)) : undefined;
 }
 
@@ -58,16 +59,40 @@ export function reasons() {
   return tally(reasonOf);
 }
 
-/** Why it failed, over the whole width. */
+const MOST_CLUSTERS = 3;
+
+/** The calls that failures of a reason have in common, each with the tasks in which it is at fault. */
+function clustersOf(reason) {
+  const [, pattern] = ASIDES.at(-1);
+  const tasks = new Map();
+  for (const simulation of simulations) {
+    if (reasonOf(simulation) !== reason) continue;
+    for (const label of simulation.labels) if (pattern.test(label)) tasks.set(label, (tasks.get(label) ?? new Set()).add(simulation.task));
+  }
+  const found = [...tasks].map(([label, { size }]) => [label, size]).filter(([, size]) => size > 1);
+  return found.sort((a, b) => b[1] - a[1]).slice(0, MOST_CLUSTERS);
+}
+
+function clusterLine([label, tasks]) {
+  return h("li", {}, `${counted(tasks, "task")}: `, h("button", { type: "button", class: "pick", title: "Show these only", click: () => choose("label", label) }, label));
+}
+
+/** Why it failed: each reason in its colour of the strip, and the calls that its failures share. */
 export function whyItFailed() {
   const found = reasons();
-  return (found.size > 0 || labelling()) && countsOf("Why it failed", "label", found, undefined, labelling());
+  const places = [...found.keys()];
+  const under = (reason) => {
+    const clusters = clustersOf(reason);
+    return clusters.length > 0 && h("tr", {}, h("td", { colspan: "3" }, h("ul", { class: "clusters" }, clusters.map(clusterLine))));
+  };
+  return (found.size > 0 || labelling()) && countsOf("Why it failed", "label", found, (name) => reasonClass(places.indexOf(name)), labelling(), under);
 }
 
 /** What else can be counted, each in a small card. */
 export function distributions() {
   const others = (wanted) => tally((simulation) => simulation.labels.filter((label) => label !== reasonOf(simulation) && wanted(label)));
-  const labelled = [...ASIDES.map(([title, pattern]) => [title, others((label) => pattern.test(label))]), ["Other labels", others((label) => !isAside(label))]];
+  // The calls at fault stand below the reasons.
+  const labelled = [...ASIDES.slice(0, -1).map(([title, pattern]) => [title, others((label) => pattern.test(label))]), ["Other labels", others((label) => !isAside(label))]];
   return [
     countsOf("Outcome", "outcome", tally((simulation) => simulation.outcome), (name) => name),
     countsOf("Termination", "ended", tally((simulation) => simulation.ended)),

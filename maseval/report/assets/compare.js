@@ -12,6 +12,7 @@ import { add, columnHead, dataRow, dataTable, folded, h, nameParts, onKeys, scro
 import { choice } from "./filters.js";
 import { resultsTable, runFacts } from "./overview.js";
 import { addressOfTrials, comparedName, passShare, showTrials, toDifference, trialsIn, trialsInAddress, trialsToOpen } from "./pair.js";
+import { preparePrinting } from "./print.js";
 import { foldedBadges } from "./simulation.js";
 import { between, count, counted, inPoints, percent } from "./text.js";
 import { themeButton } from "./theme.js";
@@ -163,8 +164,11 @@ function sureCard() {
   const rows = ranked.map((run) => h("tr", {}, h("th", { scope: "row" }, numberedName(run)), ranked.map((other) => cell(run, other))));
   const size = isMany() ? "by-run upright sure" : "by-run sure";
   const listed = found.map(({ first, second, points, interval, p, adjusted, sure }) => [`${names[second]} − ${names[first]}`, `${points} ${interval}`, p, adjusted, sure ? "sure" : ""]);
+  const sure = found.filter((pair) => pair.sure).length;
+  const answer = sure ? `${count.format(sure)} of ${counted(found.length, "difference")} ${sure === 1 ? "is" : "are"} sure.` : `None: each of the ${counted(found.length, "difference")} may be chance.`;
   return card(
     "Which differences are sure",
+    h("p", { class: "answer" }, h("b", {}, answer)),
     h("p", { class: "totals" }, `${found[0].measure} of the run in the row minus that of the run in the column, in percentage points; grey: this may be chance`),
     dataTable("Differences", ["", ...heads], rows, size),
     folded(`All ${counted(found.length, "pair")} with intervals and p-values`, () => tableOf("Pairs", { columns: ["runs", "difference", "p", "p, corrected", ""], rows: listed })),
@@ -252,7 +256,7 @@ function tasksCard() {
   const domains = [...new Set(tasks.map(({ domain }) => domain))];
   const field = h("input", { type: "search", id: "search", placeholder: "Task id or text ( / )", "aria-label": "Task id or text", input: () => pick("words")(field.value.trim()) });
   show();
-  addEventListener("beforeprint", () => blocks.whole());
+  preparePrinting(() => openTrials.task || blocks.whole());
   const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by runs"), status);
   return h("section", { class: "card", "aria-labelledby": "tasks" }, title, h("div", { class: "filters", role: "search" }, field, choice("Show", ["all tasks", "only where runs differ"], pick("which")).field, domains.length > 1 && choice("Domain", domains, pick("domain"), "all").field), h("div", { class: "scroll" }, table));
 }
@@ -322,8 +326,8 @@ export async function comparePage(container, source, title, above) {
     compared.grid && effectsCard(compared.grid),
     sureCard(),
     plots.length > 0 && card("Plots", scrollable("Drawings", h("div", { class: "plots" }, plots.map(drawn)))),
-    tasksCard(),
     later,
+    tasksCard(),
     facts.length > 0 && h("section", { class: "card about", "aria-label": "Runs" }, runFacts(facts)),
     h("footer", {}, [["j", "k"].map((key) => [h("kbd", {}, key), " "]), "next and previous task · ", h("kbd", {}, "/"), " search · ", h("kbd", {}, "Esc"), " close"]),
   ]);

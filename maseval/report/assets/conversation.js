@@ -4,6 +4,7 @@
 import { code, folded, h, pairs, prose, tabs } from "./dom.js";
 import { faultAt, markedArguments } from "./fault.js";
 import { markdown, rawSwitch } from "./markdown.js";
+import { copyButton, outline, talkTools } from "./outline.js";
 import { term } from "./terms.js";
 import { counted, duration, money } from "./text.js";
 
@@ -126,7 +127,8 @@ function modelCall({ model, text, calls = [], tokens, cost }, turn) {
     ["Usage", () => (used.length ? list(used) : "Nothing was recorded.")],
     ["Raw", () => code(known.get("Raw") ?? "")],
   ];
-  return folded([h("span", {}, "Model call"), h("small", {}, model[0][1], turn && ` · turn ${turn[0]} of ${turn[1]}`)], () => tabs("Model call", parts));
+  const title = [h("span", {}, "Model call"), h("small", {}, model[0][1], turn && ` · turn ${turn[0]} of ${turn[1]}`)];
+  return h("div", { class: "model-call" }, folded(title, () => tabs("Model call", parts)));
 }
 
 /** Which turn of its side a message with a model call is, and of how many. */
@@ -138,23 +140,27 @@ function turnsOf(messages) {
 
 /**
  * One message; `link` gives the address of a message by its number. `moment` is the world after it,
- * `wrong` the fields that are wrong in the end, `lost` why the verdict was decided here, `fault` what is
+ * `wrong` the fields that are wrong in the end, `lost` why the verdict was decided here, `gone` why nothing
+ * could put it right after it, `event` whether it is either, `fault` what is
  * wrong with it, `travel` shows the databases after it, `turn` is its number and that of all, and `lane` are the classes of its agent in a team.
  */
-export function drawMessage(said, link, { moment, wrong = new Set(), lost, fault, travel, turn, lane = "" } = {}) {
+export function drawMessage(said, link, { moment, wrong = new Set(), lost, gone, event, fault, travel, turn, lane = "" } = {}) {
+  const happened = event || said.failed || said.calls?.some(({ writes, result }) => writes || result?.failed);
   return h(
     "li",
-    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""} ${lane}`, id: link && decodeURIComponent(link(said.index).split("#")[1]), "data-message": String(said.index), tabindex: "-1" },
+    { class: `message ${SPEAKERS[said.who] ? said.who : "other"} ${lost ? "lost-here" : ""} ${happened ? "event" : ""} ${lane}`, id: link && decodeURIComponent(link(said.index).split("#")[1]), "data-message": String(said.index), tabindex: "-1" },
     lost && h("p", { class: "lost-mark" }, lost),
+    gone && h("p", { class: "gone-mark" }, gone),
     fault?.table,
     h(
       "div",
       { class: "message-head" },
       h("strong", {}, speaker(said)),
       aside(said, link),
+      link && copyButton(said),
       moment && travel && h("button", { type: "button", class: "travel-to", "data-hint": "The databases after this message", "aria-label": `state of the databases after message ${said.index}`, click: () => travel(said.index) }, "state"),
     ),
-    said.thought && folded(["Reasoning", h("small", {}, counted(said.thought.length, "character"))], () => prose(said.thought)),
+    said.thought && h("div", { class: "thought" }, folded(["Reasoning", h("small", {}, counted(said.thought.length, "character"))], () => prose(said.thought))),
     words(said),
     (said.calls ?? []).map((call, place) => toolCall(call, moment?.calls[place]?.changed, wrong, fault?.byCall[place])),
     said.failed && h("span", { class: "tag bad" }, "error"),
@@ -177,16 +183,18 @@ export function toMessage(number) {
   return h("button", { type: "button", class: "jump", click: jump }, `message ${number}`);
 }
 
-/** The conversation; `lost` has the number of the message that decided, and why. */
-export function conversationSection(detail, link, { lost, travel } = {}) {
+/** The conversation; `lost` and `gone` have the first wrong step and the point of no return, with the reasons. */
+export function conversationSection(detail, link, { lost, gone, travel } = {}) {
   const { messages, answer, timeline, explanation } = detail;
   if (!messages) return answer && [h("h4", {}, "Final answer"), markdown(answer)];
   const moments = new Map((timeline?.messages ?? []).map((moment) => [moment.index, moment]));
   const wrong = new Set((explanation?.fields ?? []).map(({ place }) => place));
-  const decided = lost && messages.findLast(({ index }) => index <= lost.message);
+  const [decided, past] = [lost, gone].map((found) => found && messages.findLast(({ index }) => index <= found.message));
+  const marks = new Map([[past?.index, "Point of no return"], [decided?.index, "First wrong step"]]);
   const lanes = lanesOf(messages);
   const turns = turnsOf(messages);
-  const here = (said) => said === decided && { lost: lost.words, fault: faultAt(said, detail) };
+  const here = (said) => ({ event: marks.has(said.index), gone: said === past && gone.words, ...(said === decided && { lost: lost.words, fault: faultAt(said, detail) }) });
   const draw = (said) => [said.aside && amongAgents(said.aside, lanes), drawMessage(said, link, { moment: moments.get(said.index), wrong, travel, turn: turns.get(said.index), lane: lanes.get(said.speaker), ...here(said) })];
-  return [h("div", { class: "talk-tools" }, rawSwitch()), h("ol", { class: "conversation" }, messages.map(draw))];
+  const talk = h("div", { class: "talk" }, h("ol", { class: "conversation" }, messages.map(draw)), outline(messages, marks, link));
+  return [talkTools(messages, rawSwitch()), talk];
 }

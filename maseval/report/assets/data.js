@@ -135,6 +135,11 @@ export async function detailOf(simulation) {
   return detail;
 }
 
+/** What the source shows below a simulation, such as the notes of readers. */
+export function belowSimulation(simulation) {
+  return source.below?.(simulation);
+}
+
 /** The simulations whose conversation has these words, if the source can say so itself. */
 export function searchSource(words, say) {
   return source.search && source.search(words, say);

@@ -2,6 +2,7 @@
 
 import { index, OUTCOMES, tally, taskOf } from "./data.js";
 import { h } from "./dom.js";
+import { FIELD_NAMES, parseExpression } from "./expression.js";
 import { searchConversations } from "./search.js";
 import { meaningOf, term } from "./terms.js";
 import { count } from "./text.js";
@@ -9,6 +10,22 @@ import { filters, setFilter, toggleOutcome } from "./view.js";
 
 // The simulations in which filters.text was found; null while nothing is searched for.
 let saying = null;
+// What the expression says of a simulation, and why it could not be understood.
+let holds = () => true;
+let parsedText = "";
+/** Why the expression was not understood; empty if it was. */
+export let misread = "";
+
+function readExpression() {
+  if (filters.where === parsedText) return;
+  parsedText = filters.where;
+  misread = "";
+  try {
+    holds = parseExpression(parsedText);
+  } catch ({ message }) {
+    [holds, misread] = [() => true, message];
+  }
+}
 let searched = "";
 // What shows a filter's value, by its name.
 const controls = new Map();
@@ -20,12 +37,14 @@ function matchesTask({ domain, id, note }) {
 
 /** Whether the filters leave a task of which nothing is known but its plan. */
 export function matchesPlan(task) {
-  return matchesTask(task) && !filters.ended && !filters.label && !filters.outcomes.size && !saying;
+  return matchesTask(task) && !filters.ended && !filters.label && !filters.outcomes.size && !filters.where && !saying;
 }
 
 /** Whether the filters leave a simulation. */
 export function matches(simulation) {
+  readExpression();
   return (
+    holds(simulation) &&
     matchesTask(taskOf(simulation)) &&
     (!filters.ended || simulation.ended === filters.ended) &&
     (!filters.label || simulation.labels.includes(filters.label)) &&
@@ -90,10 +109,11 @@ function outcomeButtons() {
 }
 
 const PAUSE = 300;
+const SEARCH_IDS = { words: "search", text: "search-text", where: "search-where" };
 
 function searchField(name, label) {
   let waiting;
-  const field = h("input", { type: "search", id: name === "words" ? "search" : "search-text", placeholder: label, "aria-label": label });
+  const field = h("input", { type: "search", id: SEARCH_IDS[name], title: name === "where" ? `Fields: ${FIELD_NAMES}` : null, placeholder: label, "aria-label": label });
   field.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => setFilter(name, field.value), name === "words" ? 0 : PAUSE);
@@ -112,6 +132,7 @@ export function filterBar(...beside) {
     { class: "filters", role: "search" },
     searchField("words", "Task id or text ( / )"),
     searchField("text", "Said in a conversation"),
+    searchField("where", "steps > 30 and tool = refund"),
     outcomeButtons(),
     domains.length > 1 && filterBy("domain", "Domain", domains),
     filterBy("ended", "Termination", [...tally((simulation) => simulation.ended).keys()]),

@@ -1,8 +1,9 @@
 // The run, its results and its plots: the part of the page above the table of tasks.
 
-import { distributions, drawn, intervalBar, reasons, whyItFailed } from "./charts.js";
+import { distributions, drawn, intervalBar, reasonOf, reasons, whyItFailed } from "./charts.js";
 import { index, labelling, simulations } from "./data.js";
 import { add, dataTable, folded, h, pairs, scrollable } from "./dom.js";
+import { trialStrip } from "./strip.js";
 import { term } from "./terms.js";
 import { between, count, counted, duration, money, percent, scoreInPercent, shortfall } from "./text.js";
 
@@ -36,7 +37,7 @@ export function resultsTable({ counts, measures, rows }, drawName = ({ name }) =
 }
 
 // Hashes and versions matter, but not to every reader.
-const FIRST = /^(Date|Command( of .*)?|Domain|Split|Agent|Model of .*|Seed( of .*)?|tau2 rules|maseval)$/;
+const FIRST = /^(Evaluated|Date|Command( of .*)?|Domain|Split|Model of .*|Seed( of .*)?|tau2 rules|maseval)$/;
 
 export function runFacts(facts) {
   const first = facts.filter(([name]) => FIRST.test(name));
@@ -51,7 +52,7 @@ function totals() {
   const parts = [counted(index.tasks.length, "task"), counted(simulations.length, "simulation")];
   if (tokens > 0) parts.push(counted(tokens, "token"));
   if (tokens > 0 || costs.some(Boolean)) parts.push(costs.length > 0 ? money(costs.reduce((sum, cost) => sum + cost, 0)) : "cost not known");
-  if (seconds > 0) parts.push(`${duration(seconds)} total`);
+  if (seconds > 0) parts.push(`simulations took ${duration(seconds)} in sum`);
   return parts.join(" · ");
 }
 
@@ -61,24 +62,38 @@ function nothingYet({ planned, state }) {
   return h("p", {}, `None of ${counted(planned, "planned simulation")} has finished. ${waiting}`);
 }
 
+const MOST_NAMED = 3;
+
+/** So many tasks, with their domains as far as these can be named: "24 airline and retail tasks". */
+function tasksInWords(number) {
+  const domains = [...new Set(index.tasks.map(({ domain }) => domain))].filter(Boolean);
+  if (domains.length > MOST_NAMED) return `${counted(number, "task")} in ${counted(domains.length, "domain")}`;
+  const names = [domains.slice(0, -1).join(", "), domains.at(-1)].filter(Boolean).join(" and ");
+  return counted(number, `${names} task`.trim());
+}
+
+/** How many tasks have a verdict on one of their trials. */
+function judgedTasks() {
+  return new Set(simulations.filter(({ outcome }) => outcome === "pass" || outcome === "fail").map(({ task }) => task)).size;
+}
+
 /** The run in a sentence: how much it passes, and why most of what failed did. */
 function headline() {
   const { counts, measures, rows } = index.results;
   const all = rows.at(-1);
   const at = measures.findIndex((name) => /^(pass\^1|success)$/.test(name));
   const rate = all?.measures[at];
+  const { obstacle } = index.results;
+  if (obstacle) return [h("b", {}, obstacle[0]), obstacle.slice(1).map((words) => h("p", { class: "totals" }, words))];
   if (rate?.value == null) return null;
-  const facts = new Map(index.facts);
-  const agent = facts.get("Agent")?.split(",")[0];
-  // Some kinds of agents have a model or are named by their run.
-  const who = [!/^(function|llm)/.test(agent) && agent, facts.get("Model of agent"), index.title].find(Boolean);
+  const who = new Map(index.facts).get("Evaluated") ?? index.title;
   const tasks = all.counts[counts.indexOf("tasks")] ?? index.tasks.length;
   const [verdicts, planned] = ["verdicts", "simulations"].map((name) => all.counts[counts.indexOf(name)]);
   const missing = verdicts < planned && `; ${count.format(verdicts)} of ${counted(planned, "simulation")} have a verdict`;
   const failed = simulations.filter(({ outcome }) => outcome === "fail").length;
   const [[label, number] = []] = labelling() ? [] : reasons();
   const most = label && [`; ${count.format(number)} of its ${counted(failed, "failure")}: `, h("b", {}, label)];
-  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${counted(tasks, "task")}`, between(rate) && ` (95% CI ${between(rate)})`, missing, most, "."];
+  return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${missing ? `the ${count.format(judgedTasks())} of ${tasksInWords(tasks)} with a verdict` : tasksInWords(tasks)}`, between(rate) && ` (95% CI ${between(rate)})`, missing, most, "."];
 }
 
 /** What the numbers mean, and those beside the official one. */
@@ -88,7 +103,7 @@ function meaning() {
   return (beside.length > 0 || notes.length > 0) && folded("What does this number mean?", () => [beside.length > 0 && resultsTable({ ...index.results, rows: beside }, undefined, "Additional results"), list]);
 }
 
-function results() {
+function resultsInside() {
   const title = h("h2", { id: "results" }, index.results.rows.length > 1 ? "Results by domain" : "Results");
   if (index.live && !simulations.length) return [title, nothingYet(index.live)];
   return [
@@ -119,37 +134,41 @@ function renew(part, inside) {
   add(part, inside);
 }
 
-/** One picture, with the others folded below it. */
+/** The pictures, folded: they repeat what the table above them has. */
 function pictures() {
-  const [first, ...rest] = index.plots.map(drawn);
-  return [first && scrollable("Picture", first), rest.length > 0 && folded("More plots", () => h("div", { class: "more-plots" }, rest))];
+  const drawings = () => index.plots.map((each) => scrollable("Picture", drawn(each)));
+  return index.plots.length > 0 ? [folded(index.plots.length > 1 ? "Plots" : "Plot", drawings)] : [];
 }
 
 /** The parts in their order, with something `below` the title; `update` shows what is new. */
 export function drawOverview(button, below) {
   const total = h("p", { class: "totals" });
   const doubt = h("section", { "aria-label": "Doubt", class: "doubt" });
-  const sentence = h("p", { class: "headline" });
+  const sentence = h("div", { class: "headline" });
   const facts = h("div", {});
   const place = h("div", { class: "plots" });
-  const lead = h("section", { "aria-label": "Run", class: "card about" }, sentence, h("div", { class: "lead" }, place, facts));
-  const card = h("section", { "aria-labelledby": "results", class: "card about" });
-  const why = h("div", { class: "about why" });
+  const strip = h("div", { class: "strip-place" });
+  const why = h("div", { class: "why" });
+  const lead = h("section", { "aria-label": "Summary", class: "card about" }, sentence, h("div", { class: "lead" }, strip, why));
+  const results = h("div", { class: "results-place" });
+  const card = h("section", { "aria-labelledby": "results", class: "card about" }, results, place);
+  const about = h("section", { "aria-label": "Run", class: "card about" }, facts);
   const small = h("div", { class: "about distributions" });
   const update = () => {
     total.textContent = totals();
-    const { doubt: reasons } = index.results;
-    doubt.hidden = !reasons;
-    for (const [part, inside] of [[doubt, reasons && doubtInside(reasons)], [sentence, headline()], [why, whyItFailed()], [small, simulations.length > 0 && distributions()]]) {
+    const { doubt: found } = index.results;
+    doubt.hidden = !found;
+    for (const [part, inside] of [[doubt, found && doubtInside(found)], [sentence, headline()], [strip, trialStrip(reasons(), reasonOf)], [why, whyItFailed()], [small, simulations.length > 0 && distributions()]]) {
       part.replaceChildren();
       add(part, [inside]);
     }
     renew(facts, runFacts(index.facts));
-    renew(card, results());
+    renew(results, resultsInside());
     renew(place, pictures());
-    lead.hidden = index.facts.length === 0 && !place.children.length && !sentence.children.length;
+    lead.hidden = !strip.children.length && !sentence.children.length;
+    about.hidden = index.facts.length === 0;
   };
   update();
   const header = h("header", { class: "top" }, h("div", {}, h("h1", {}, index.title), total), button);
-  return { parts: [header, doubt, below, lead, card, why, small], update };
+  return { parts: [header, doubt, below, lead, card, about, small], update };
 }

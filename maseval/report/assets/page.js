@@ -4,6 +4,8 @@ import { showMessage } from "./conversation.js";
 import { detailOf, index, linkTo, load, nameOf, OUTCOMES, simulations } from "./data.js";
 import { add, h, onKeys, toolButton } from "./dom.js";
 import { drawOverview } from "./overview.js";
+import { watchEventKeys } from "./outline.js";
+import { preparePrinting } from "./print.js";
 import { banner, drawSimulation } from "./simulation.js";
 import { cellOf, drawTasks, everything, makeReachable, moveInTable, shown } from "./table.js";
 import { watchHints } from "./terms.js";
@@ -106,6 +108,8 @@ async function show(...list) {
   for (const each of columns[1]?.querySelectorAll("nav, [role=region]") ?? []) each.setAttribute("aria-label", `Beside: ${each.getAttribute("aria-label")}`);
   columns[0].querySelector("h2").focus({ preventScroll: true });
   if (reading.message != null) showMessage(columns[0], reading.message);
+  // A failure opens at its fault.
+  else if (list.length === 1) columns[0].querySelector(".lost-here")?.scrollIntoView({ block: "start", behavior: "instant" });
   panel.dataset.ready = list.map(nameOf).join(" ");
 }
 
@@ -158,7 +162,7 @@ function arrowPressed(event) {
 
 function keyHelp() {
   const key = (name) => h("kbd", {}, name);
-  const parts = [key("j"), " ", key("k"), " next and previous · ", key("n"), " next failure · ", key("/"), " search · ", key("Esc"), " close · arrow keys move in the table"];
+  const parts = [key("j"), " ", key("k"), " next and previous · ", key("n"), " next failure · ", key("["), " ", key("]"), " previous and next event · ", key("/"), " search · ", key("Esc"), " close · arrow keys move in the table"];
   return h("footer", {}, parts);
 }
 
@@ -176,8 +180,8 @@ export async function start(source, { above, below } = {}) {
   addEventListener("hashchange", addressChanged);
   addEventListener("keydown", arrowPressed);
   onKeys({ j: () => go(neighbour(1)), k: () => go(neighbour(-1)), n: () => go(nextFailure()), "/": () => document.getElementById("search").focus(), Escape: () => reading.one && close() });
-  // On paper nothing can be unfolded.
-  addEventListener("beforeprint", () => panel.querySelectorAll("details").forEach((each) => (each.open = true)));
+  preparePrinting(tasks.whole);
+  watchEventKeys();
   follow();
   await tasks.start();
   mark(reading.one);

@@ -2,13 +2,13 @@
 // that the verdict rests on.
 
 import { conversationSection } from "./conversation.js";
-import { index, taskOf } from "./data.js";
+import { belowSimulation, index, taskOf } from "./data.js";
 import { code, dataRow, dataTable, folded, h, pairs, prose } from "./dom.js";
 import { markdown } from "./markdown.js";
 import { meaningOf, term } from "./terms.js";
 import { count, duration, isJSON, money } from "./text.js";
 import { timelineSection } from "./timeline.js";
-import { decision, errorSection, explanationSection, verdict, verdictLine } from "./verdict.js";
+import { decision, errorSection, explanationSection, noReturn, verdict, verdictLine } from "./verdict.js";
 import { choose } from "./view.js";
 
 /** What is wrong with the task itself: its errata. */
@@ -97,9 +97,9 @@ export function drawSimulation(simulation, detail, link) {
   const { domain } = taskOf(simulation);
   const known = { ...detail, policies: Object.hasOwn(index.policies ?? {}, domain) && index.policies[domain] };
   const travel = { to: undefined };
-  const more = { lost: decision(simulation, detail), simulation, travel: (message) => travel.to?.(message), onTravel: (to) => (travel.to = to) };
+  const more = { lost: decision(simulation, detail), gone: simulation.outcome === "fail" && noReturn(detail), simulation, travel: (message) => travel.to?.(message), onTravel: (to) => (travel.to = to) };
   const sections = drawSections(known, link, more);
-  return [doubtLine(detail), verdictLine(simulation, detail), tagLine(simulation), contents(sections), wishLine(detail), sections];
+  return [doubtLine(detail), verdictLine(simulation, detail), tagLine(simulation), contents(sections), wishLine(detail), sections, belowSimulation(simulation)];
 }
 
 /** What the customer wants, in the words of the task. */

@@ -4,11 +4,12 @@ import { inBlocks } from "./blocks.js";
 import { columnClass, columnMenu } from "./columns.js";
 import { index, linkTo, named, OUTCOMES, simulationName, simulations, taskOf, trialsOf } from "./data.js";
 import { h } from "./dom.js";
-import { choice, filterBar, matches, matchesPlan, search, showFilters } from "./filters.js";
+import { choice, filterBar, matches, matchesPlan, misread, search, showFilters } from "./filters.js";
+import { drawList } from "./list.js";
 import { foldedBadges } from "./simulation.js";
 import { term } from "./terms.js";
 import { count, counted, duration, money, shortId, visible } from "./text.js";
-import { onFilters, writeAddress } from "./view.js";
+import { filters, onFilters, setFilter, writeAddress } from "./view.js";
 
 const cells = new Map();
 // A line stands for a task, whether its row is drawn or not.
@@ -18,6 +19,9 @@ let table;
 let blocks;
 let order = "by task";
 let numbered;
+// The flat list, and its simulations in their order while it is what is shown.
+let flat;
+let flatOrder;
 
 /** The cell of a simulation, if the filters leave its task. */
 export function cellOf(simulation) {
@@ -125,6 +129,7 @@ const SUMS = {
 function drawRow({ task: place, trials }) {
   const task = index.tasks[place];
   const passed = trials.filter(({ outcome }) => outcome === "pass").length;
+  const judged = trials.filter(({ outcome }) => outcome === "pass" || outcome === "fail").length;
   return h(
     "tr",
     {},
@@ -132,7 +137,7 @@ function drawRow({ task: place, trials }) {
     h("th", { scope: "row", class: "task" }, h("div", {}, h("span", { class: "id", title: task.id }, shortId(task.id)), foldedBadges(task), task.note && h("span", { class: "note of-request", title: task.note }, task.note))),
     h("td", {}, drawCells(place, trials)),
     Object.entries(SUMS).map(([name, show]) => h("td", { class: `number ${columnClass(name)}` }, trials.length ? show(trials) : "–")),
-    h("td", { class: "number" }, trials.length ? `${passed}/${trials.length}` : "–"),
+    h("td", { class: "number" }, judged ? `${passed}/${judged}` : "–"),
   );
 }
 
@@ -148,15 +153,19 @@ function passedShare({ trials }, none) {
 
 /** The simulations that the filters leave, in the order of the table. */
 export function shown() {
-  return everything().filter(matches);
+  return flatOrder ?? everything().filter(matches);
 }
 
 /** All simulations, in the order of the table. */
 export function everything() {
-  return lines.flatMap(({ trials }) => trials);
+  return flatOrder ?? lines.flatMap(({ trials }) => trials);
 }
 
 function applyFilters(status) {
+  const asList = filters.view === "list";
+  table.hidden = asList;
+  flat.table.hidden = !asList;
+  flatOrder = asList ? flat.show(matches) : undefined;
   let found = 0;
   listed = lines.filter(({ row, task, trials }) => {
     const matching = new Set(trials.filter(matches));
@@ -167,7 +176,7 @@ function applyFilters(status) {
   blocks.show(listed);
   writeAddress();
   table.setAttribute("aria-rowcount", listed.length + 1);
-  status.textContent = `${count.format(found)} of ${counted(simulations.length, "simulation")}`;
+  status.textContent = misread ? `The filter is not understood: ${misread}.` : `${count.format(found)} of ${counted(simulations.length, "simulation")}`;
   makeReachable(cells.get(listed.find(({ trials }) => trials.some(matches))?.trials.find(matches)));
 }
 
@@ -254,18 +263,23 @@ export function drawTasks() {
   const head = h("tr", {}, heads);
   table = h("table", { class: "tasks", mouseover: hint }, h("thead", {}, head));
   blocks = inBlocks(table, rowOf, () => columns.flat().length || 1);
+  flat = drawList();
   redraw();
-  const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status, h("div", { class: "table-tools" }, columnMenu(table, "maseval-task-columns", ["Request", ...Object.keys(SUMS)], Object.keys(SUMS))));
+  const turn = () => setFilter("view", filters.view === "list" ? "" : "list");
+  const listButton = h("button", { type: "button", "aria-pressed": "false", title: "A row for each simulation, to be sorted", click: turn }, "As a list");
+  const title = h("div", { class: "title-line" }, h("h2", { id: "tasks" }, "Tasks by trials"), status, h("div", { class: "table-tools" }, listButton, columnMenu(table, "maseval-task-columns", ["Request", ...Object.keys(SUMS)], Object.keys(SUMS))));
   const drawBar = () => filterBar(orderChoice(() => applyFilters(status)));
   let bar = drawBar();
   const start = async () => {
     showFilters();
+    listButton.setAttribute("aria-pressed", String(filters.view === "list"));
     const trouble = await search(status);
     applyFilters(status);
     if (trouble) status.textContent = `The search in conversations was cut short: ${trouble}`;
   };
   const update = (tasks) => {
     const restore = redraw(tasks);
+    flat.forget();
     if (!bar.contains(document.activeElement)) {
       const fresh = drawBar();
       bar.replaceWith(fresh);
@@ -276,7 +290,7 @@ export function drawTasks() {
     restore();
   };
   onFilters(start);
-  addEventListener("beforeprint", () => blocks.whole());
-  const section = h("section", { "aria-labelledby": "tasks", class: "card" }, title, bar, h("div", { class: "scroll" }, table));
-  return { section, start, update };
+  const section = h("section", { "aria-labelledby": "tasks", class: "card" }, title, bar, h("div", { class: "scroll" }, table, flat.table));
+  const whole = () => document.body.classList.contains("reading") || (flatOrder ? flat : blocks).whole();
+  return { section, start, update, whole };
 }

@@ -19,9 +19,16 @@ export function decision({ outcome }, { error, explanation, messages }) {
   if (error) return { message: messages.at(-1).index, words: ["! Broke off here: ", error.type] };
   if (!explanation) return undefined;
   const name = explanation.label?.name ?? explanation.summary ?? "failed";
-  if (explanation.message != null) return { message: explanation.message, words: ["✗ Lost here: ", name] };
+  if (explanation.message != null) return { message: explanation.message, words: ["✗ ", term("First wrong step"), ": ", name] };
   // What is missing could have come until the end.
   return { message: messages.at(-1).index, words: ["✗ Ended without it: ", name] };
+}
+
+/** The message after which the end state was out of reach, and why, if that is known. */
+export function noReturn({ explanation }) {
+  const [line = ""] = explanation?.sections.find(({ title }) => title === "Point of no return")?.lines ?? [];
+  const [, number, why] = /^message (\d+): (.*)$/s.exec(line) ?? [];
+  return number && { message: Number(number), words: [term("Point of no return"), `: ${why}`] };
 }
 
 /** The reason for a verdict without the number of the message that decided, which stands before it. */

@@ -5,9 +5,10 @@
 
 import { linkTo, named, nameOf, OUTCOMES } from "./data.js";
 
-const PLAIN_FILTERS = ["words", "text", "domain", "ended", "label"];
+const PLAIN_FILTERS = ["words", "text", "where", "domain", "ended", "label", "view", "sort"];
 
-export const filters = { words: "", text: "", domain: "", ended: "", label: "", outcomes: new Set() };
+/** What is shown: `view` is "list" for the flat list, which is sorted by `sort`, downwards with a - before it. */
+export const filters = { ...Object.fromEntries(PLAIN_FILTERS.map((name) => [name, ""])), outcomes: new Set() };
 /** The simulation that is open, the one beside it, and the number of the message to look at. */
 export const reading = { one: undefined, other: undefined, message: undefined };
 

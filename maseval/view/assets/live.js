@@ -16,7 +16,7 @@ function progress({ state, done, failed, planned, cost, tokens, elapsed, left })
     failed > 0 && `${count.format(failed)} with an error`,
     tokens > 0 && counted(tokens, "token"),
     cost > 0 && `${money(cost)} so far`,
-    elapsed != null && `${duration(elapsed)} elapsed`,
+    elapsed != null && `elapsed time ${duration(elapsed)}`,
     left != null && `about ${duration(left)} left`,
   ];
   return [

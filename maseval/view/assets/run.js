@@ -1,6 +1,7 @@
 // One run: the report's page, fed by the server. What finishes while somebody reads appears in its
 // place; what is open, has the focus or is scrolled to stays as it is.
 
+import { comparePage } from "../compare.js";
 import { index, labelling, reload, reloadResults, take } from "../data.js";
 import { add, h } from "../dom.js";
 import { start } from "../page.js";
@@ -9,7 +10,8 @@ import { visible } from "../text.js";
 import { listen, lostNotice } from "./events.js";
 import { topBar } from "./frame.js";
 import { liveStrip } from "./live.js";
-import { ask, served } from "./server.js";
+import { notesOf } from "./notes.js";
+import { ask, comparedRuns, served } from "./server.js";
 
 const BATCH = 200;
 // The results are computed by the server from all simulations: a tenth of the time is spent on them.
@@ -51,8 +53,15 @@ function readingFrame(run) {
 export async function runPage(run) {
   const source = served(run);
   const read = source.index;
-  const end = readingFrame(run);
-  source.index = () => read().finally(end);
+  let found = await read().finally(readingFrame(run));
+  document.title = `${visible(run)} · maseval`;
+  if (found.cells) return comparePage(document.getElementById("overview"), comparedRuns([run]), run, topBar());
+  source.index = async () => {
+    const now = found ?? (await read());
+    found = undefined;
+    return now;
+  };
+  source.below = notesOf(run);
   const { strip, show } = liveStrip();
   let page;
   let latest;
@@ -100,7 +109,6 @@ export async function runPage(run) {
     },
   };
   const notice = lostNotice();
-  document.title = `${visible(run)} · maseval`;
   page = await start(source, { above: [topBar(), notice], below: [strip] });
   // What finished since the index was read comes with the first events.
   listen({ run, after: index.live.version }, handlers, () => again().catch(() => {}), notice);

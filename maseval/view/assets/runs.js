@@ -6,9 +6,10 @@ import { intervalBar } from "../charts.js";
 import { columnClass, columnMenu } from "../columns.js";
 import { add, h, nameParts, onKeys } from "../dom.js";
 import { choice } from "../filters.js";
-import { between, count, counted, money, percent, scoreInPercent, shortfall } from "../text.js";
+import { between, count, counted, inPercent, money, percent, scoreInPercent, shortfall } from "../text.js";
 import { themeButton } from "../theme.js";
 import { listen, lostNotice } from "./events.js";
+import { STORED } from "./files.js";
 import { minute, stateChip, topBar } from "./frame.js";
 import { ask, pageAddress, pathTo, pathToComparison } from "./server.js";
 
@@ -17,9 +18,9 @@ const DOUBTFUL = "doubtful";
 
 // What a column is called, what it is sorted by, and what it shows.
 const RUN_COLUMNS = [
-  ["Run", ({ name }) => name.toLowerCase(), ({ name, problem }) => [h("a", { href: pathTo(name) }, nameParts(name)), problem && h("small", { class: "problem" }, problem)]],
+  ["Run", ({ name }) => name.toLowerCase(), runName],
   ["State", ({ state }) => STATES.indexOf(state), runProgress],
-  ["pass^1", ({ pass_1 }) => pass_1?.value ?? -1, ({ pass_1, estimate, doubt }) => [passRate(pass_1), doubt && recordedRate(doubt), pass_1 && estimate && h("div", {}, h("small", { class: "estimate" }, estimate))]],
+  ["pass^1", ({ pass_1 }) => pass_1?.value ?? -1, ({ grid, pass_1, estimate, doubt }) => grid ? rangeOf(grid) : [passRate(pass_1), doubt && recordedRate(doubt), pass_1 && estimate && h("div", {}, h("small", { class: "estimate" }, estimate))]],
   ["Cost", ({ cost }) => cost ?? -1, ({ cost }) => money(cost)],
   ["Tokens", ({ tokens }) => tokens ?? -1, ({ tokens }) => (tokens ? count.format(tokens) : "–")],
   ["Models", ({ models }) => models.join(), participants],
@@ -30,9 +31,76 @@ const RUN_COLUMNS = [
 ];
 
 const known = new Map();
+// Grids by their folder, and which of them show their cells.
+const grids = new Map();
+const unfoldedGrids = new Set();
 const wanted = { q: "", state: "", domain: "", model: "", tag: "", sort: "Date", down: true };
 let chosen = [];
 let parts;
+
+/** The link to a run; a grid also says what it crosses, and unfolds its cells. */
+function runName({ name, problem, grid }) {
+  if (!grid) return [h("a", { href: pathTo(name) }, nameParts(name)), problem && h("small", { class: "problem" }, problem)];
+  const unfold = () => {
+    if (!unfoldedGrids.delete(name)) unfoldedGrids.add(name);
+    showList();
+  };
+  const cells = grid.map((run) => run.name);
+  const button = h("button", { type: "button", class: "unfold", "aria-label": `Cells of ${name}`, click: unfold }, `${counted(cells.length, "cell")}: ${Object.keys(grid[0].cell).join(" × ")}`);
+  return [h("a", { href: STORED || name === "." ? pathToComparison(cells) : pathTo(name) }, nameParts(name === "." ? "grid" : name)), h("div", {}, button)];
+}
+
+function rangeOf(cells) {
+  const rates = cells.map(({ pass_1 }) => pass_1?.value).filter((rate) => rate != null);
+  return rates.length ? h("b", {}, `${inPercent(Math.min(...rates))} to ${percent(Math.max(...rates))}`) : "–";
+}
+
+const folderOf = (name) => name.slice(0, Math.max(0, name.lastIndexOf("/"))) || ".";
+const totalOf = (runs, part) => (runs.some((run) => run[part] != null) ? runs.reduce((sum, run) => sum + (run[part] ?? 0), 0) : null);
+
+/** One row for all cells of a grid. */
+function gridRow(name, cells) {
+  const every = (part) => [...new Set(cells.flatMap((run) => run[part]))];
+  const sums = Object.fromEntries(["done", "failed", "planned", "cost", "tokens"].map((part) => [part, totalOf(cells, part)]));
+  const best = cells.reduce((one, other) => ((other.pass_1?.value ?? -1) > (one.pass_1?.value ?? -1) ? other : one));
+  const states = ["damaged", "running", "reading", "incomplete"];
+  const dates = cells.map(({ started, updated }) => started || updated || "").sort();
+  return {
+    ...sums,
+    name,
+    grid: cells,
+    pass_1: best.pass_1,
+    state: states.find((state) => cells.some((run) => run.state === state)) ?? "complete",
+    models: every("models"),
+    domains: every("domains"),
+    tags: every("tags"),
+    started: dates[0],
+    updated: dates.at(-1),
+    doubt: cells.find(({ doubt }) => doubt)?.doubt,
+  };
+}
+
+/** Puts the cells of each grid into one row; a run alone in its folder stays itself. */
+function findGrids() {
+  const found = new Map();
+  for (const { run } of known.values()) if (run.cell) found.set(folderOf(run.name), [...(found.get(folderOf(run.name)) ?? []), run]);
+  for (const name of grids.keys()) if (!(found.get(name)?.length > 1)) grids.delete(name);
+  for (const [name, cells] of found) {
+    if (cells.length < 2) continue;
+    const entry = grids.get(name) ?? {};
+    const run = gridRow(name, cells);
+    if (JSON.stringify(entry.run) !== JSON.stringify(run)) grids.set(name, Object.assign(entry, { run, stale: true }));
+  }
+}
+
+/** The rows that the filters leave: grids closed, or open with their cells below them. */
+function wantedRows() {
+  const inGrid = ({ name, cell }) => cell && grids.has(folderOf(name));
+  const found = inOrder([...known.values()].map(({ run }) => run).filter(isWanted));
+  const alone = found.filter((run) => !inGrid(run));
+  const whole = [...grids.values()].map(({ run }) => run).filter(({ grid }) => grid.some((run) => found.includes(run)));
+  return inOrder([...alone, ...whole]).flatMap((run) => (run.grid && unfoldedGrids.has(run.name) ? [run, ...found.filter((each) => run.grid.includes(each))] : [run]));
+}
 
 /** The rate as it is recorded, where it does not hold. */
 function recordedRate({ recorded }) {
@@ -108,20 +176,25 @@ function inOrder(list) {
 }
 
 /** Chooses a run for the comparison, or takes it back. */
-function toggleRun(name) {
-  chosen = chosen.includes(name) ? chosen.filter((each) => each !== name) : [...chosen, name];
+function toggleRun(...names) {
+  const all = names.every((name) => chosen.includes(name));
+  chosen = [...chosen.filter((each) => !names.includes(each)), ...(all ? [] : names)];
   showList();
 }
 
-function choiceOf(name) {
-  const box = h("input", { type: "checkbox", "aria-label": `Compare ${name}`, change: () => toggleRun(name) });
-  box.checked = chosen.includes(name);
+const namesIn = ({ name, grid }) => grid?.map((run) => run.name) ?? [name];
+const isChosen = (run) => namesIn(run).every((name) => chosen.includes(name));
+
+function choiceOf(run) {
+  const box = h("input", { type: "checkbox", "aria-label": `Compare ${run.name}`, change: () => toggleRun(...namesIn(run)) });
+  box.checked = isChosen(run);
   return h("td", { class: "choose" }, box);
 }
 
 function drawRun(run) {
   const cells = RUN_COLUMNS.map(([name, , show], at) => h(at ? "td" : "th", at ? { "data-name": name, class: columnClass(name) } : { scope: "row" }, show(run)));
-  return h("tr", { "data-run": run.name }, choiceOf(run.name), cells);
+  const kind = run.grid ? "grid" : run.cell && grids.has(folderOf(run.name)) && "cell-of-grid";
+  return h("tr", { "data-run": run.name, class: kind }, choiceOf(run), cells);
 }
 
 /** A row that somebody writes in is left alone. */
@@ -150,12 +223,14 @@ function showCompare() {
 }
 
 function showList() {
-  const found = inOrder([...known.values()].map(({ run }) => run).filter(isWanted));
-  for (const { run, row } of known.values()) if (row) row.querySelector(".choose input").checked = chosen.includes(run.name);
-  parts.blocks.show(found.map(({ name }) => known.get(name)));
+  findGrids();
+  const found = wantedRows();
+  for (const { run, row } of [...known.values(), ...grids.values()]) if (row) row.querySelector(".choose input").checked = isChosen(run);
+  parts.blocks.show(found.map(({ name, grid }) => (grid ? grids : known).get(name)));
   parts.heads.forEach((cell) => cell.update());
   hideEmptyColumns();
-  parts.status.textContent = `${count.format(found.length)} of ${counted(known.size, "run")}`;
+  const listed = new Set(found.flatMap(namesIn)).size;
+  parts.status.textContent = `${count.format(listed)} of ${counted(known.size, "run")}${grids.size ? ` (${counted(grids.size, "grid")})` : ""}`;
   history.replaceState(null, "", addressOfList());
   showCompare();
 }
@@ -174,7 +249,7 @@ function takeRuns(list, gone = []) {
 }
 
 function refocus(name, label) {
-  const row = known.get(name)?.row;
+  const { row } = known.get(name) ?? grids.get(name) ?? {};
   [...(row?.querySelectorAll("a, input, button") ?? [])].find((each) => [each.getAttribute("aria-label"), each.getAttribute("href")].includes(label))?.focus({ preventScroll: true });
 }
 
@@ -205,7 +280,7 @@ function listFilters() {
   );
 }
 
-function drawList({ root, runs }, notice) {
+function drawRuns({ root, runs }, notice) {
   const heads = RUN_COLUMNS.map(headCell);
   const head = h("tr", {}, h("th", { scope: "col" }, h("span", { class: "unseen-words" }, "Compare")), heads);
   const table = h("table", { class: "runs" }, h("thead", {}, head));
@@ -229,7 +304,7 @@ export async function runsPage(container) {
     takeRuns(runs, [...known.keys()].filter((name) => !names.has(name)));
   };
   const notice = lostNotice();
-  add(container, drawList(found, notice));
+  add(container, drawRuns(found, notice));
   listen({}, { runs: ({ runs, gone }) => takeRuns(runs, gone) }, () => all().catch(() => {}), notice);
   onKeys({ "/": () => document.getElementById("search").focus() });
   showList();

@@ -66,7 +66,7 @@ export function comparedRuns(asked) {
   return {
     read: async () => {
       const found = await ask("/api/compare", runs);
-      ({ names } = found);
+      names = found.places;
       return found;
     },
     reasons: () => ask("/api/compare/reasons", runs),

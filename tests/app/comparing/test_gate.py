@@ -3,12 +3,16 @@
 import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import cast
 
 import pytest
 
-from maseval.app.comparing.gate import inline
+from maseval import stats
+from maseval.app.comparing.compare import RunComparison
+from maseval.app.comparing.gate import Gate, floor_of, inline
 from maseval.commands import gate, tau2
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Outcome
 from maseval.runs import RunFolder
 from maseval.runs.config_file import LOG
 from tests.noisy_runs import noisy_run
@@ -73,6 +77,42 @@ def test_more_risk_finds_a_loss_and_a_margin_tolerates_it(runs: dict[str, Path])
     assert better.verdict == "not worse" and len(better.rose) == 12
 
 
+@pytest.mark.parametrize(("lost", "verdict"), [(2, "not worse"), (3, "undecidable"), (9, "worse")])
+def test_a_loss_of_just_the_margin_is_tolerated(lost: int, verdict: str) -> None:
+    before = [Outcome("shop", str(task), 0, True) for task in range(10)]
+    after = [each._replace(passed=int(each.task_id) >= lost) for each in before]
+    found = Gate(
+        cast("RunComparison", None),  # which the verdict does not ask
+        stats.compare(before, after, margin=0.2, level=0.9),
+        margin=0.2,
+        alpha=0.05,
+    )
+
+    assert found.main.difference == -lost / 10
+    assert found.verdict == verdict
+    tolerated = found.open_question is None
+    assert tolerated is (verdict != "undecidable")
+    if lost == 2:
+        said = "the difference seen is within the margin: nothing to plan for"
+        assert found.plan.advice == said
+
+
+@pytest.mark.parametrize(("margin", "verdict"), [(0.0, "not worse"), (0.5, "undecidable")])
+def test_a_margin_takes_more_tasks_to_decide_anything(margin: float, verdict: str) -> None:
+    """Of five tasks each can fall, which shows a loss, but none of more than half."""
+    same = [Outcome("shop", str(task), 0, True) for task in range(5)]
+    two = stats.compare(same, same, margin=margin, level=0.9)
+
+    found = Gate(cast("RunComparison", None), two, margin=margin, alpha=0.05)
+
+    assert found.verdict == verdict
+
+
+def test_the_interval_of_a_gate_errs_with_its_alpha_on_either_side(runs: dict[str, Path]) -> None:
+    found = gate(runs["noisy"], runs["gold"], alpha=0.1)
+    assert found.main.interval.level == pytest.approx(0.8)
+
+
 @pytest.mark.parametrize("options", [{"margin": 2.0}, {"margin": -0.1}, {"alpha": 0.0}])
 def test_limits_that_mean_nothing_are_refused(
     runs: dict[str, Path], options: dict[str, float]
@@ -92,6 +132,9 @@ def test_an_incomplete_run_is_refused_unless_it_is_wanted(
     with pytest.raises(ConfigurationError, match="--allow-incomplete"):
         gate(part, runs["gold"])
     assert gate(part, runs["gold"], allow_incomplete=True).verdict == "not worse"
+    with pytest.raises(ConfigurationError, match=r"of 24 simulations of .* have no verdict"):
+        floor_of(part, 0.5)
+    assert floor_of(part, 0.5, allow_incomplete=True).requirement.verdict == "met"
 
 
 def test_too_few_comparable_tasks_are_no_verdict(runs: dict[str, Path], tmp_path: Path) -> None:

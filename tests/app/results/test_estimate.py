@@ -103,7 +103,9 @@ def test_what_is_scored_certified_or_exported_says_so(chosen, whole, tmp_path):
     certified = tau2.certify(chosen, partial=True)
     assert WORDS in printed("comply", chosen)
     assert WORDS in certified.text() and certified.content["findings"][0]["kind"] == "estimate"
-    assert WORDS in printed("tau2", "export", chosen, "--output", tmp_path / "results.json")
+    assert WORDS in printed(
+        "export", chosen, "--format", "tau2-bench", "--output", tmp_path / "results.json"
+    )
     assert "no verdict" in tau2.certify(tmp_path / "results.json").text()
 
 

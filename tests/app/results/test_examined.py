@@ -4,15 +4,18 @@ import os
 
 import pytest
 
-from maseval.app.results import examined
+from maseval.app.results import examined, explained
 from maseval.app.results.examined import FILE, REVIEW, TIMELINE
 from maseval.benchmark.tau2.app.results.support import Tau2Support
 from maseval.commands import compare, report, show, tau2
-from maseval.core.engine import processes
-from maseval.core.engine.processes import may_fork
+from maseval.core.engine import children
+from maseval.core.engine.children import may_fork
+from maseval.core.outcome import Simulation
 from maseval.data.kept import place_for
 from maseval.frames import findings
 from maseval.runs import RunFolder
+from maseval.runs.recording import ReadOnce
+from maseval.runs.verdict_check import MISFIT, SimulationDoubt
 from tests.damage import FORGERIES
 from tests.noisy_runs import noisy_run
 
@@ -60,7 +63,7 @@ def divide(monkeypatch):
 
     def patch():
         monkeypatch.setattr(examined, "_WORTH_SHARING", 1)
-        monkeypatch.setattr(processes, "usable_cores", lambda: 2)
+        monkeypatch.setattr(children, "usable_cores", lambda: 2)
 
     return patch
 
@@ -204,3 +207,23 @@ def test_compared_runs_are_explained_once(run, made, asked, tmp_path):
 
     assert compare([run, other]).to_dict() == first
     assert asked == []
+
+
+class OfAnotherTask(ReadOnce):
+    """A run whose first report is found to be of another task than it says."""
+
+    def __init__(self, recording):
+        super().__init__(recording)
+        doubt = SimulationDoubt(MISFIT, "its calls are those of another task")
+        self._reports[0] = {**self._reports[0], "doubt": doubt}
+
+
+def test_a_conversation_of_another_task_is_not_reviewed_by_this_one(run, asked):
+    doubtful = OfAnotherTask(RunFolder.read(run))
+    first, *others = [Simulation.of(each) for each in doubtful.reports()]
+
+    found = examined.examine_run(doubtful)
+
+    (only,) = found.findings[first]
+    assert (only.kind, only.text) == (explained.MISFIT, "its calls are those of another task")
+    assert {Simulation.of(each) for each in asked} == set(others)

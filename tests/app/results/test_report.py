@@ -5,10 +5,11 @@ from itertools import chain
 import pytest
 
 from maseval.commands import report, tau2
+from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
 from maseval.stats import compare, difference_plot, outcomes_of
 from tests.cli.commandline import maseval
-from tests.noisy_runs import noisy_run
+from tests.noisy_runs import noisy_run, small_grid
 from tests.report.reading import index_of, packets_of, rows_of
 
 
@@ -67,6 +68,24 @@ def test_runs_are_compared_on_one_page(runs, tmp_path):
         for task in index["compared"]["tasks"]
     }
     assert {task: b - a for task, (a, b) in shares.items() if a != b} == pytest.approx(flips)
+
+
+def test_a_grid_is_reported_in_its_own_folder(tmp_path, monkeypatch):
+    grid = small_grid(tmp_path, monkeypatch)
+
+    page = report(grid, explain=False)
+
+    assert page == grid / "report.html"
+    index = index_of(page)
+    assert index["title"] == "crossed"
+    assert index["compared"]["grid"]["factors"] == ["system", "seed"]
+    assert len(index["compared"]["names"]) == 4
+    assert maseval("report", "crossed", "--no-explain", "-o", "page.html").exit_code == 0
+
+
+def test_a_folder_without_runs_is_no_grid(tmp_path):
+    with pytest.raises(ConfigurationError, match="neither a run nor a grid"):
+        report(tmp_path)
 
 
 def test_any_number_of_runs_is_compared(runs, tmp_path):

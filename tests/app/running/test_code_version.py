@@ -8,8 +8,8 @@ import pytest
 
 from maseval.app.running import code_version
 from maseval.app.running.code_version import code_of
+from maseval.app.running.own_agents import load_agent
 from maseval.app.sharing.sync import _tracked_run
-from maseval.benchmark.tau2.app.running.own_agents import load_agent
 from maseval.commands import compare, gate, report, run, show, tau2
 from maseval.runs import RunConfigError, RunFolder
 from maseval.stats import IncomparableRunsError

@@ -10,7 +10,7 @@ import pytest
 
 from maseval.app.sharing.bundle import BundleError, open_bundle
 from maseval.commands import bundle, gate, show, tau2, unbundle
-from maseval.core.exceptions import NotRunError, OutputExistsError
+from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.storage import strict_json, zip_archive
 from maseval.core.storage.zip_archive import ArchiveError
 from maseval.runs import RunFolder, RunLockedError, list_runs
@@ -287,3 +287,23 @@ def test_a_bundle_that_is_being_opened_is_not_listed_as_a_run(archive, tmp_path)
         assert list_runs(tmp_path) == []
 
     assert [run.name for run in list_runs(tmp_path)] == ["out"]
+
+
+def test_a_bundle_carries_public_formats_on_request(tmp_path):
+    run = tau2.run(domain="library", agent="noisy", num_tasks=3, output=tmp_path / "run").folder
+    made = [
+        bundle(run, tmp_path / f"{name}.maseval.zip", formats=["atif", "eee"]).path
+        for name in ("one", "two")
+    ]
+    opened = unbundle(made[0], tmp_path / "opened")
+
+    assert made[0].read_bytes() == made[1].read_bytes()
+    assert opened.holds and opened.simulations == 3
+    file = tmp_path / "opened" / "trajectories.atif.jsonl"
+    assert [line.passed for line in show(file).lines] == [line.passed for line in show(run).lines]
+    results = json.loads((tmp_path / "opened" / "results.eee.json").read_text())
+    rows = (tmp_path / "opened" / "results.eee_samples.jsonl").read_bytes()
+    checksum = results["detailed_evaluation_results"]["checksum"]
+    assert hashlib.sha256(rows).hexdigest() == checksum
+    with pytest.raises(ConfigurationError, match="cannot carry 'csv'; choose one of atif, eee"):
+        bundle(run, tmp_path / "other.zip", formats=["csv"])

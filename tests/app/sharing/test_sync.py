@@ -3,14 +3,17 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from maseval import commands
 from maseval.app.sharing.sync import Destination, SentLog
+from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.telemetry.otlp import DeliveryError
 from tests.cli.commandline import maseval
+from tests.damage import FORGERIES
 from tests.interface.libraries import needing
 from tests.interface.telemetry.receiver import attributes, receiving
 
@@ -170,3 +173,46 @@ def test_the_address_is_noted_without_its_password(tmp_path):
 
     assert "hunter22" not in (tmp_path / "sent.jsonl").read_text()
     assert sent.run() == ("first", "d1")
+
+
+def evaluations(receiver):
+    """The evaluations of each simulation, as they arrived."""
+    return [
+        [
+            {k.removeprefix("gen_ai.evaluation."): v for k, v in attributes(event).items()}
+            for event in span.events
+        ]
+        for span in receiver.spans
+        if not span.parent_span_id
+    ]
+
+
+@needs_otel
+def test_checks_and_findings_arrive_as_evaluations_and_quote_only_where_content_is_sent():
+    tau2.run(domain="library", agent="noisy", num_tasks=5, output="mine")
+    with receiving() as quiet, receiving() as whole:
+        commands.sync("mine", [f"otel={quiet.url}"])
+        commands.sync("mine", [f"otel={whole.url}"], content=True)
+
+    lines = commands.show("mine").lines
+    for line, found in zip(lines, evaluations(whole), strict=True):
+        names = [each["name"].partition(":")[0] for each in found]
+        assert names[0] == "verdict" and "DB" in names
+        assert found[0]["score.label"] == ("passed" if line.passed else "failed")
+        assert ("cause" in names) == (not line.passed)
+    assert {line.passed for line in lines} == {True, False}
+    causes = [e for found in evaluations(whole) for e in found if e["name"].startswith("cause")]
+    assert all("(proven)" in e["explanation"] or "undecided" in e["explanation"] for e in causes)
+    assert not any("explanation" in each for found in evaluations(quiet) for each in found)
+
+
+@needs_otel
+def test_a_verdict_that_does_not_hold_is_sent_as_it_is_recomputed():
+    tau2.run(domain="library", agent="noisy", num_tasks=5, output="mine")
+    failed = [line for line in commands.show("mine").lines if not line.passed]
+    FORGERIES["passed"].do(Path("mine"))
+    with receiving() as receiver:
+        commands.sync("mine", [f"otel={receiver.url}"])
+
+    labels = [found[0]["score.label"] for found in evaluations(receiver)]
+    assert failed and labels.count("failed") == len(failed)

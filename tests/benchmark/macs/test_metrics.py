@@ -1,6 +1,7 @@
 from maseval.benchmark.macs import compute_benchmark_metrics
 from maseval.benchmark.macs.metrics import goal_rates, judge_problems
 from maseval.cli.macs.commands import _rate
+from maseval.stats.intervals import mean_interval
 
 
 def report(status="success", task="task-000001", **evaluation):
@@ -28,6 +29,16 @@ def test_where_nothing_was_scored_there_is_no_rate():
     assert (found.scored, found.repetitions) == (0, 2)
     assert {(rate.value, rate.interval) for rate in found.rates.values()} == {(None, None)}
     assert {_rate(rate) for rate in found.rates.values()} == {"no verdict"}
+
+
+def test_the_interval_of_a_rate_is_over_tasks_each_with_the_mean_of_its_trials():
+    trials = [("task-000001", 1.0), ("task-000001", 0.0), ("task-000002", 1.0)]
+    (found,) = goal_rates([report(task=task, user_gsr=rate) for task, rate in trials])
+    expected = mean_interval([0.5, 1.0])
+
+    assert found.rates["user_gsr"].value == 2 / 3
+    assert found.rates["user_gsr"].interval == expected
+    assert expected != mean_interval([1.0, 0.0, 1.0])
 
 
 def test_what_the_judge_left_open_is_listed():

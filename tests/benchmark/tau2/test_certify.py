@@ -8,10 +8,11 @@ import pytest
 from maseval.benchmark.tau2.certify import Certificate, CertificateError, certify, verify
 from maseval.benchmark.tau2.data_loader import load_tasks
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
-from maseval.benchmark.tau2.rescoring.record import open_record
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.scoring_options import ScoringOptions
+from tests.benchmark.tau2.recorded import Recorded
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list
 
 
@@ -42,12 +43,16 @@ def run(todo):
     ]
 
 
+def judged_as(domain):
+    return ScoringOptions(domain=domain)
+
+
 def kinds(certificate):
     return [each["kind"] for each in certificate.content["findings"]]
 
 
 def test_a_sound_run_is_clean_and_its_numbers_are_recomputed(todo, run):
-    found = certify(open_record(run, todo))
+    found = certify(Recorded(run), judged_as(todo))
 
     assert found.is_clean
     assert found.content["agreement"] == {"compared": 3, "equal": 3}
@@ -62,18 +67,18 @@ def test_a_sound_run_is_clean_and_its_numbers_are_recomputed(todo, run):
 
 
 def test_a_certificate_survives_its_own_file_and_verifies(todo, run):
-    written = certify(open_record(run, todo)).to_json()
+    written = certify(Recorded(run), judged_as(todo)).to_json()
 
-    assert verify(written, open_record(run, todo)) == []
-    assert Certificate.of(written).sha256 == certify(open_record(run, todo)).sha256
+    assert verify(written, Recorded(run), judged_as(todo)) == []
+    assert Certificate.of(written).sha256 == certify(Recorded(run), judged_as(todo)).sha256
 
 
 def test_a_certificate_that_was_changed_is_refused(todo, run):
-    form = certify(open_record(run, todo)).to_dict()
+    form = certify(Recorded(run), judged_as(todo)).to_dict()
     form["numbers"]["mock"]["passed"] = 3
 
     with pytest.raises(CertificateError, match="was changed"):
-        verify(form, open_record(run, todo))
+        verify(form, Recorded(run), judged_as(todo))
 
 
 @pytest.mark.parametrize("value", ["", "[]", "{}", {"form": "x"}])
@@ -83,7 +88,7 @@ def test_what_is_no_certificate_is_refused(value):
 
 
 def test_other_simulations_do_not_verify(todo, run):
-    found = verify(certify(open_record(run, todo)), open_record(run[:2], todo))
+    found = verify(certify(Recorded(run), judged_as(todo)), Recorded(run[:2]), judged_as(todo))
 
     assert {line.partition(":")[0] for line in found} == {
         "simulations_sha256",
@@ -96,7 +101,7 @@ def test_an_answer_that_no_tool_gives_is_found(todo, run):
     run[0]["messages"][1]["content"] = "{}"
     run[0]["reward_info"] = None
 
-    found = certify(open_record(run, todo))
+    found = certify(Recorded(run), judged_as(todo))
 
     assert kinds(found) == ["edited messages"]
 
@@ -106,25 +111,25 @@ def test_equal_words_are_two_trials_and_one_id_is_a_caution(todo, run):
     for message in again["messages"]:
         message["timestamp"] = message["timestamp"].replace("10:00", "10:30")
 
-    found = certify(open_record([*run, again], todo))
+    found = certify(Recorded([*run, again]), judged_as(todo))
     assert found.is_clean and found.content["numbers"]["mock"]["passed"] == 3
 
     again["id"] = run[0]["id"]
-    found = certify(open_record([*run, again], todo))
+    found = certify(Recorded([*run, again]), judged_as(todo))
     assert found.is_sound and not found.is_clean and kinds(found) == ["repeated id"]
     assert found.content["numbers"]["mock"]["passed"] == 3
 
 
 def test_a_simulation_without_its_domain_is_an_error_that_says_so(run):
     with pytest.raises(ConfigurationError, match="domain="):
-        certify(open_record(run))
+        certify(Recorded(run))
 
 
 def test_reports_of_a_run_are_certified_as_they_are():
     benchmark = PlayerTau2Benchmark(progress_bar=False, n_task_repeats=2)
     reports = benchmark.run(load_tasks("library"), agent_data={"player": "gold"})
 
-    found = certify(open_record(reports))
+    found = certify(Recorded(reports))
 
     assert found.content["agreement"]["equal"] == len(reports)
     assert found.content["numbers"]["library"]["passed"] == len(reports)
@@ -137,7 +142,7 @@ def test_a_file_of_lines_is_certified(todo, run, tmp_path, monkeypatch):
     with gzip.open(path, "wt") as file:
         file.writelines(json.dumps({"simulation": each}) + "\n" for each in complete)
 
-    found = certify(open_record(path, todo))
+    found = certify(read_results(path), judged_as(todo))
 
     assert found.is_clean and found.content["source"] == "lines.jsonl.gz"
     assert "3 of 3 recorded verdicts confirmed" in found.text()
@@ -165,19 +170,24 @@ def test_a_results_file_with_another_task_or_policy_is_found(todo, run, tmp_path
     sound = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be kind.")
     other = results_file(tmp_path / "b.json", run, [task(COMPLETE)], "Be cruel.")
 
-    assert certify(open_record(sound, todo)).is_clean
-    assert kinds(certify(open_record(other, todo))) == ["other policy", "other task version"]
+    assert certify(read_results(sound), judged_as(todo)).is_clean
+    assert kinds(certify(read_results(other), judged_as(todo))) == [
+        "other policy",
+        "other task version",
+    ]
 
 
 def test_a_domain_without_solo_mode_has_one_policy(todo, run, tmp_path):
     together = replace(todo, solo_refusal="nobody works alone here")
     path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be cruel.")
 
-    assert kinds(certify(open_record(path, together))) == ["other policy"]
+    assert kinds(certify(read_results(path), judged_as(together))) == ["other policy"]
 
 
 def test_a_solo_run_is_certified_as_one(todo, run, tmp_path):
     path = results_file(tmp_path / "a.json", run, [task(CREATE)], "Be kind.")
-    records = [replace(each, solo=True) for each in read_results(path).records()]
+    reports = list(read_results(path).reports())
+    for report in reports:
+        report["config"]["environment"]["solo"] = True
 
-    assert certify(open_record(records, todo)).content["rules"]["modes"] == ["solo"]
+    assert certify(Recorded(reports), judged_as(todo)).content["rules"]["modes"] == ["solo"]

@@ -1,8 +1,12 @@
+import hashlib
+import json
 import logging
 
 import pytest
 
+from maseval.benchmark.tau2.domains import DOMAINS
 from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.texts.original import TEMPLATES, template
 from maseval.benchmark.tau2.texts.texts import TextsError
 from maseval.benchmark.tau2.wording import OURS, TextsUnavailableError, wording_of
 from maseval.core.exceptions import ConfigurationError
@@ -29,6 +33,18 @@ def here(monkeypatch, shared_data):
 def test_without_any_choice_it_is_the_original_where_the_texts_are(here, version):
     assert wording_of(version=version).to_config()["version"] == version.removeprefix("v")
     assert wording_of("ours", version).name == "ours"
+
+
+def test_our_own_texts_are_known_by_the_hash_of_every_word_of_them():
+    texts = {
+        "prompts": {name: template(name) for name in TEMPLATES},
+        "tools": {
+            name: [kit.definitions() for kit in (each.toolkit, each.user_toolkit) if kit]
+            for name, each in sorted(DOMAINS.items())
+        },
+    }
+    compact = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+    assert OURS.sha256 == hashlib.sha256(compact.encode()).hexdigest()
 
 
 @pytest.mark.data

@@ -15,8 +15,8 @@ def test_a_real_file_is_confirmed_by_its_own_release_and_recognised_by_the_other
     (own,) = tau2.score([path])
     (other,) = tau2.score([path], data_version="0.2.0")
 
-    assert (own.found.version, own.found.record.version_from) == ("1.0.1", "by the file's form")
-    assert (other.found.version, other.found.record.version_from) == ("0.2.0", "as asked")
+    assert (own.version, own.version_from) == ("1.0.1", "by the file's form")
+    assert (other.version, other.version_from) == ("0.2.0", "as asked")
     assert (own.agreeing, own.compared) == (5, 5)
     # Its five tasks are not the whole split, which is to be told and nothing to be accused of.
     assert [each.kind for each in own.findings] == ["part of a split"]
@@ -55,7 +55,7 @@ def test_a_file_of_1_0_1_is_shown_by_its_own_release_with_the_numbers_of_its_sco
 def test_a_folder_of_results_is_judged_by_the_release_whose_form_it_has(vectors, data, tau2_data):
     (found,) = tau2.score([vectors / "results" / "run_dir"], domain="airline")
 
-    assert found.found.version == "1.0.1"
+    assert found.version == "1.0.1"
 
 
 def test_old_tasks_in_a_file_of_the_later_form_are_recognised_and_can_be_judged_by(

@@ -16,12 +16,13 @@ from maseval.benchmark.tau2 import (
 from maseval.benchmark.tau2.evaluator import compute_run_metrics
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.results import ResultsFormatError, export_results, read_results
+from maseval.benchmark.tau2.results.simulations import report_of_simulation
+from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.model import ModelAdapter
 from maseval.core.report import Report
 from maseval.core.scripted import ScriptedModelAdapter
-from maseval.report.simulations import report_of_simulation
 from maseval.runs import RunFolder, Simulation
 from tests.contract.replay import records
 
@@ -112,16 +113,16 @@ def test_the_form_of_a_file_is_recognised(results, name, form):
 
 def test_a_real_file_is_scored_as_its_authors_did(results, data):
     file = read_results(results / "real_airline_v1.json")
-    simulations = list(file.records())
-    assert simulations
-    for recorded in simulations:
+    reports = [Tau2Report(each) for each in file.reports()]
+    assert reports
+    for recorded in reports:
         verdict = score_simulation(
-            recorded.simulation,
-            domain=recorded.domain,
-            task=file.tasks[recorded.simulation["task_id"]],
+            recorded.conversation,
+            domain=recorded.domain_name,
+            task=file.tasks[recorded.task_id],
             version="1.0.1",
         )
-        assert json.loads(json.dumps(verdict)) == recorded.verdict
+        assert json.loads(json.dumps(verdict)) == recorded.recorded_verdict
 
 
 class Scripted(DefaultAgentTau2Benchmark):

@@ -2,26 +2,27 @@
 
 import pytest
 
-from maseval.benchmark.tau2.rescoring.record import open_record
-from maseval.benchmark.tau2.rescoring.rescore import rescore_record
+from maseval.benchmark.tau2.rescoring.recount import Recount
 from maseval.benchmark.tau2.results import read_results
+from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score_simulation
+from maseval.core.scoring_options import ScoringOptions
 
 OLD, NEW, MIXED = "0.2.0", "1.0.1", "1.0.1+tasks.0.2.0"
 
 
 def verdicts(file, release):
     """Whether each conversation passes; None if a judge decides."""
-    found = rescore_record(open_record(file, version=release))
-    return [None if each.open else each.passed for each in found.simulations]
+    found = Recount(read_results(file), ScoringOptions(data_version=release))
+    return [None if each.open else each.passed for _, each in found.judge_all()]
 
 
 def strict_verdict(each, release):
     """The same where what cannot be replayed raises what the original raises."""
-    options = {"domain": each.domain, "solo": each.solo, "version": release}
+    options = {"domain": each.domain_name, "solo": each.solo, "version": release}
     try:
-        found = score_simulation(each.simulation, strict=True, **options)
+        found = score_simulation(each.conversation, strict=True, **options)
         return found["reward"] == 1.0
     except Exception as error:  # of any kind, as the original's
         judge = error.__cause__
@@ -38,7 +39,7 @@ def test_verdicts_change_as_the_differential_figures_say(
     """Strict replay, and a judge who says yes: so the figures were recorded."""
     file = contract_dir / "conversations" / f"{domain}.jsonl.gz"
 
-    every = list(read_results(file).records())
+    every = [Tau2Report(each) for each in read_results(file).reports()]
     old, new, mixed = ([strict_verdict(each, name) for each in every] for name in (OLD, NEW, MIXED))
 
     changes = list(zip(old, new, strict=True))

@@ -130,7 +130,7 @@ def test_process_wide_settings_are_changed_in_one_place_only():
 
     # The command sets one before anything is loaded, and puts it back before anything runs; a child
     # process undoes in itself what its parent has set.
-    assert found == {"core/engine/process.py", "core/engine/processes.py", "cli/__init__.py"}
+    assert found == {"core/engine/process.py", "core/engine/children.py", "cli/__init__.py"}
 
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from maseval.core.engine.processes import ProcessEngine, map_in_forks, may_fork
+from maseval.core.engine.children import map_in_forks, may_fork
+from maseval.core.engine.processes import ProcessEngine
 from maseval.core.exceptions import ConfigurationError
 from tests.waiting import wait_until
 
@@ -40,7 +41,7 @@ def test_the_number_of_processes_is_checked():
 
 FORKING = """
 import json, os, signal, sys, time
-from maseval.core.engine.processes import map_in_forks
+from maseval.core.engine.children import map_in_forks
 
 def work(values):
     os.write(1, (json.dumps([os.getpid(), "threading" in sys.modules]) + "\\n").encode())

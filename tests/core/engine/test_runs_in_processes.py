@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -69,12 +70,12 @@ def test_there_are_no_more_workers_than_simulations_and_unless_forced_cores(
 ):
     started = []
 
-    class Counted(processes.ChildProcess):
-        def __init__(self, make):
-            started.append(make)
-            super().__init__(make)
+    class Counted(processes.WorkerProcess):
+        def __init__(self):
+            started.append(self)
+            super().__init__()
 
-    monkeypatch.setattr(processes, "ChildProcess", Counted)
+    monkeypatch.setattr(processes, "WorkerProcess", Counted)
     monkeypatch.setattr(processes, "usable_cores", lambda: 3)
     run = tau2.run(domain="library", agent="gold", processes=5, output=tmp_path / "run", **more)
 
@@ -101,6 +102,49 @@ def test_a_simulation_that_ends_its_process_every_time_is_given_up_alone(tmp_pat
     found = {each["task_id"]: each["status"] for each in reports}
     assert found.pop(str(tasks[1].id)) == "worker_died"
     assert set(found.values()) == {"success"}
+
+
+class Torn(BookingBenchmark):
+    """Writes where it should not."""
+
+    def setup_environment(self, agent_data, task, seed_generator):
+        for name in os.listdir("/proc/self/fd"):
+            with suppress(OSError):
+                if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                    os.write(int(name), b"hello")
+        return super().setup_environment(agent_data, task, seed_generator)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="asks Linux for what is open")
+def test_foreign_bytes_in_its_pipe_are_named_as_the_reason_why_a_process_was_ended():
+    benchmark = Torn(progress_bar=False, num_workers=1)
+
+    [report] = benchmark.run(load_tasks()[:1], engine=ProcessEngine(1))
+
+    assert report["status"] == "worker_died"
+    assert "foreign code in it wrote to its pipe" in report["error"]["error_message"]
+
+
+def test_the_rounds_of_a_run_are_served_by_processes_that_are_started_once(tmp_path, monkeypatch):
+    started, rounds = [], []
+
+    class Counted(processes.WorkerProcess):
+        def __init__(self):
+            started.append(self)
+            super().__init__()
+
+        def begin(self, equipment, *, alone):
+            rounds.append(self)
+            super().begin(equipment, alone=alone)
+
+    monkeypatch.setattr(processes, "WorkerProcess", Counted)
+    run = tau2.run(
+        **{"domain": "library", "agent": "noisy", "output": tmp_path / "run", "seed": 3},
+        **{"processes": 2, "force": True, "until": "+-30", "trials": 4},
+    )
+
+    assert run.complete and len(started) == 2
+    assert set(rounds) == set(started) and len(rounds) >= 4
 
 
 class OnlyHere:

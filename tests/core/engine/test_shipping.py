@@ -35,7 +35,7 @@ class Pickling:
             self.settings.append(setting := pickle.loads(shared))
             order = pickle.loads(pickle.dumps(order_of(repetition)))
             away = start_order(order, setting, lambda: False)
-            delivery = WorkResult.of(1, away, away.run())
+            delivery = WorkResult.of(away, away.run())
             return pickle.loads(pickle.dumps(delivery)).to_result(repetition)
 
         return CallingThread(run)
@@ -82,7 +82,7 @@ def test_a_worker_gets_neither_tasks_nor_reports_nor_callbacks():
 def test_a_setup_that_fails_is_reported_without_traces():
     here = Shop(setup_environment=failing(ValueError("no")))
     report = only(here.run(numbered(1)))
-    away = WorkResult(1, dict(report), report["status"], None, {})
+    away = WorkResult(dict(report), report["status"], None, {})
 
     class Repetition:
         setting = here._setting(here._components.shared_registry([Counter()]))
@@ -112,7 +112,7 @@ def test_what_a_workers_copy_has_to_tell_reaches_the_benchmark():
             def run(repetition):
                 setting = worker_setting(job.setting)
                 away = start_order(order_of(repetition), setting, lambda: False)
-                return WorkResult.of(1, away, away.run()).to_result(repetition)
+                return WorkResult.of(away, away.run()).to_result(repetition)
 
             return CallingThread(run)
 

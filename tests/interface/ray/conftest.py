@@ -48,7 +48,7 @@ def free_port() -> int:
 class Nodes:
     """A real cluster; every node is a set of processes of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, number: int = NODES) -> None:
         from ray.cluster_utils import Cluster
 
         def start() -> Any:
@@ -61,7 +61,7 @@ class Nodes:
 
         self.folder = folder
         self._cluster = patiently(start)
-        for _ in range(NODES - 1):
+        for _ in range(number - 1):
             self.add()
 
     @property
@@ -93,6 +93,16 @@ class Nodes:
         self._cluster.worker_nodes.remove(node)
         node.kill_all_processes(check_alive=False, allow_graceful=False, wait=True)
         return True
+
+    def processes(self, name: str) -> list[int]:
+        """The processes of the head that are called like this."""
+        every = self._cluster.head_node.all_processes.get(name, ())
+        return [one.process.pid for one in every]
+
+    def kill_head(self) -> None:
+        self._cluster.head_node.kill_all_processes(
+            check_alive=False, allow_graceful=False, wait=True
+        )
 
     def remove(self, node: Any) -> None:
         self._cluster.remove_node(node)
@@ -145,8 +155,7 @@ def nodes() -> Iterator[Nodes]:
             cluster.shutdown()
 
 
-@pytest.fixture(scope="session")
-def engine(nodes: Nodes) -> Iterator[RayEngine]:
+@pytest.fixture
+def engine(nodes: Nodes) -> RayEngine:
     """One process on each node."""
-    with RayEngine("auto", processes=NODES) as connected:
-        yield connected
+    return RayEngine("auto", processes=NODES)

@@ -1,6 +1,6 @@
 """A run on the cluster as a program of its own, for tests that kill it.
 
-Usage: python -m tests.interface.ray.program FOLDER
+Usage: python -m tests.interface.ray.program FOLDER [ADDRESS]
 """
 
 import sys
@@ -33,10 +33,10 @@ def run(path, benchmark, engine):
         run_into(folder, benchmark, tasks(*IDS), engine=engine)
 
 
-def main(path: str) -> int:
+def main(path: str, address: str = "auto") -> int:
     register_model("unused", ScriptedModelAdapter)
     # With so many kills even the innocent are near many deaths.
-    run(path, slow_desk(num_workers=6), RayEngine("auto", processes=3, most_deaths=1000))
+    run(path, slow_desk(num_workers=6), RayEngine(address, processes=3, most_deaths=1000))
     return 0
 
 

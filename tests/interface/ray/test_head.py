@@ -26,8 +26,8 @@ def test_a_head_that_is_gone_stops_the_run_with_what_to_do(caplog):
 
 def test_a_head_that_is_left_is_not_missed(caplog):
     listener = socket.create_server(("127.0.0.1", 0))
-    head = Head(listener.getsockname(), between=0.01, patience=0.0)
-    head.close()
+    with Head(listener.getsockname(), between=0.01, patience=0.0) as head:
+        pass
     listener.close()
 
     head.check()

@@ -11,6 +11,7 @@ import sys
 import threading
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -75,7 +76,7 @@ def survives(folder, kill, times, undisturbed, before=lambda: None):
         number += 1
         before()
         # With so many kills even the innocent see many deaths.
-        engine = RayEngine("auto", processes=3, most_deaths=1000)
+        engine = Watched("auto", processes=3, most_deaths=1000)
         path = folder / f"run{number}"
         with meanwhile(partial(kill, engine, chance), times - kills, chance) as done:
             run(path, slow_desk(num_workers=6), engine)
@@ -83,24 +84,48 @@ def survives(folder, kill, times, undisturbed, before=lambda: None):
         assert_whole(path, undisturbed)
 
 
-def busy_processes(engine):
-    workers = engine._workers
-    return [one for one in tuple(workers._processes) if one.assignments] if workers else []
+class Watched(RayEngine):
+    """An engine whose processes can be killed."""
+
+    current = None
+
+    def workers(self, job):
+        self.current = super().workers(job)
+        return self.current
+
+    def busy(self):
+        """The processes that hold repetitions."""
+        processes = [*self.current._processes.values()] if self.current else []
+        places = [one.place for one in processes if one.work and not one.alone]
+        return [place.process for place in places if place]
 
 
-def test_a_killed_worker_process_loses_nothing(engine, tmp_path, undisturbed):
+def lone_processes(folder):
+    """Those of tasks that Ray tries again, on the cluster in this folder."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if place.joinpath("cmdline").read_bytes().startswith(b"ray::run_alone"):
+                parent = place.joinpath("stat").read_text().rpartition(")")[2].split()[1]
+                if str(folder) in Path("/proc", parent, "cmdline").read_text():
+                    found.append(int(place.name))
+    return found
+
+
+def test_a_killed_worker_process_loses_nothing(nodes, tmp_path, undisturbed):
     def kill(running, chance):
-        if busy := busy_processes(running):
+        busy = [*running.busy(), *lone_processes(nodes.folder)]
+        if busy:
             with suppress(ProcessLookupError):
-                os.kill(chance.choice(busy).place.process, signal.SIGKILL)
+                os.kill(chance.choice(busy), signal.SIGKILL)
         return bool(busy)
 
     survives(tmp_path, kill, OF_WORKERS, undisturbed)
 
 
-def test_a_killed_node_loses_nothing(nodes, engine, tmp_path, undisturbed):
+def test_a_killed_node_loses_nothing(nodes, tmp_path, undisturbed):
     def kill(running, chance):
-        return bool(busy_processes(running)) and nodes.kill()
+        return bool(running.busy()) and nodes.kill()
 
     survives(tmp_path, kill, OF_NODES, undisturbed, before=nodes.repair)
     nodes.repair()

@@ -31,12 +31,12 @@ class LockedError(Exception):
 
 
 def carried(error, report=None):
-    from maseval.core.engine.parcel import WorkerReply, pack_reply, sendable_error, unpack
+    from maseval.core.engine.parcel import sendable_error, unpack
 
     status = TaskExecutionStatus.AGENT_ERROR
-    delivery = WorkResult(7, report or {}, status, sendable_error(error), {}, note="n")
-    [arrived] = unpack(pack_reply(WorkerReply([delivery]))).deliveries
-    assert (arrived.number, arrived.status, arrived.note) == (7, status, "n")
+    result = WorkResult(report or {}, status, sendable_error(error), {}, note="n")
+    arrived = unpack(result.packed())
+    assert (arrived.status, arrived.note) == (status, "n")
     return arrived
 
 
@@ -81,16 +81,6 @@ def test_objects_that_occur_twice_are_still_one_object():
     report = carried(None, {"traces": {"all": [message], "seen": [message]}}).report
 
     assert report["traces"]["all"][0] is report["traces"]["seen"][0]
-
-
-def test_what_reports_have_in_common_is_sent_once():
-    from maseval.core.engine.parcel import WorkerReply, pack_reply
-
-    policy = "a policy of the shop " * 50
-    status = TaskExecutionStatus.SUCCESS
-    many = [WorkResult(n, {"config": {"policy": policy}}, status, None, {}) for n in range(20)]
-
-    assert len(pack_reply(WorkerReply(many))) < 5 * len(policy)
 
 
 def test_what_only_the_program_itself_defines_is_sent_whole():

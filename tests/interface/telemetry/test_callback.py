@@ -149,3 +149,25 @@ def test_the_example_of_the_page_runs(monkeypatch, capsys):
         exec(py_example("telemetry"), {})
 
     assert capsys.readouterr().out == f"{len(load_tasks())} traces sent\n"
+
+
+def results_of(span):
+    """The evaluations that arrived with a span."""
+    found = [event for event in span.events if event.name == "gen_ai.evaluation.result"]
+    assert len(found) == len(span.events)
+    return [
+        {key.removeprefix("gen_ai.evaluation."): each for key, each in attributes(event).items()}
+        for event in found
+    ]
+
+
+def test_the_verdict_arrives_as_an_evaluation_of_the_first_span():
+    with receiving() as receiver:
+        run(OpenTelemetryCallback(receiver.url), tasks=1)
+
+    first, *others = sorted(receiver.spans, key=lambda each: bool(each.parent_span_id))
+    (verdict,) = results_of(first)
+    assert verdict["name"].startswith("verdict: ")
+    assert (verdict["score.value"], verdict["score.label"]) == (1.0, "passed")
+    assert first.events[0].time_unix_nano == first.end_time_unix_nano
+    assert not any(each.events for each in others)

@@ -22,12 +22,12 @@ from maseval.benchmark.macs.scoring import (
     score_conversations,
 )
 from maseval.benchmark.macs.trajectories import trajectories_of
-from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
+from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.judge import Judge
 from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.model import resolve_model
 from maseval.core.report import Report
-from maseval.core.storage.files import write_bytes
+from maseval.core.storage.files import check_free, write_bytes
 from maseval.core.tracing import JsonObject
 from maseval.runs import RunFolder
 from maseval.stats.result import Result
@@ -97,10 +97,7 @@ def export(
 
 
 def _export_domain(run: RunFolder, domain: str, folder: Path, overwrite: bool) -> ExportedPath:
-    if folder.exists() and not overwrite:
-        raise OutputExistsError(
-            f"{folder} already exists; --overwrite (overwrite=True) replaces it"
-        )
+    check_free(folder, overwrite)
     results: list[JsonObject] = []
     unjudged: list[str] = []
     chosen = (one for one in run.recorded if (one.domain, one.trial) == (domain, 0))

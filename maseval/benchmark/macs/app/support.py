@@ -22,6 +22,7 @@ from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of
 from maseval.runs.recording import Recording
+from maseval.stats import Measure
 
 _TITLE_LENGTH = 200
 _RULE = "answer of the judge"
@@ -43,6 +44,15 @@ LABEL_QUESTIONS = tuple(
     )
     for name, text, rate in _JUDGED
 )
+
+
+MEASURES = (
+    Measure("overall_gsr", "all assertions are met, seen by the user or not", decides=True),
+    Measure("overall_partial_gsr", "the share of all assertions that are met", kind="share"),
+    Measure("user_gsr", "all assertions are met that the user can see"),
+    Measure("system_gsr", "all assertions are met about what happened inside"),
+)
+"""The four rates of the original, the first of them the official one."""
 
 
 def cause_of_failure(report: Report) -> Finding | None:
@@ -96,6 +106,9 @@ class MACSSupport(BenchmarkSupport):
                 met = MET if getattr(goals, rate) == 1.0 else UNMET
                 answers[report.key] = None if goals.errors else met
         return {str(judge): answers} if answers else {}
+
+    def measures(self, folder: Recording) -> Sequence[Measure]:
+        return MEASURES
 
     exports = "macs"
 

@@ -20,6 +20,7 @@ from maseval.benchmark.tau2.conversation.participants import Participant
 from maseval.benchmark.tau2.environment import OUT_OF_TURN, Tau2Environment
 from maseval.benchmark.tau2.formats.message import (
     INITIAL_GREETING,
+    PERTURBED,
     SpokenMessage,
     Tau2Message,
     Tau2ToolCall,
@@ -279,7 +280,8 @@ class Orchestrator:
             raise IndexError("list index out of range")
         self.trajectory.add_answers(answers)
         if self.rules.counts_errors:
-            self.num_errors += sum(answer.get("error", False) for answer in answers)
+            own = (answer for answer in answers if PERTURBED not in answer)
+            self.num_errors += sum(answer.get("error", False) for answer in own)
         caller = self.from_role
         assert caller is not None
         self._deliver("env", caller, self.trajectory.messages[-len(answers) :])

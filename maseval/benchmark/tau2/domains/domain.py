@@ -9,7 +9,7 @@ After tau2-bench v0.2.0, src/tau2/domains/*/environment.py (MIT, Sierra Research
 """
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, partial
@@ -52,6 +52,29 @@ class PermanenceRule(NamedTuple):
     reason: str
 
 
+class MoneyField(NamedTuple):
+    """The amounts of money that a record of a table shows, each under the account it is about.
+
+    What a customer pays is positive, what a customer gets is negative. ``amounts`` is given the
+    record as JSON values.
+    """
+
+    table: str
+    amounts: Callable[[Mapping[str, Any]], Iterable[tuple[str, float]]]
+    currency: str = "USD"
+
+
+class Customers(NamedTuple):
+    """Whose a record is: the table of customers, and the field of any table that names one.
+
+    ``lists`` names the field of a customer that lists the records of a table that names none.
+    """
+
+    table: str
+    field: str
+    lists: Mapping[str, str] = {}
+
+
 def append_only(now: object, wanted: object) -> bool:
     """Entries are added at the end and never changed, so what is there must be a beginning."""
     if not isinstance(now, list) or not isinstance(wanted, list):
@@ -77,6 +100,11 @@ def only_rises(now: object, wanted: object) -> bool:
 def stays(now: object, wanted: object) -> bool:
     """A rule: what is there is never taken away."""
     return now is not ABSENT and wanted is ABSENT
+
+
+def ends_with(*last: str) -> Unreachable:
+    """Return a rule: none of these values is ever left."""
+    return lambda now, wanted: now in last and now != wanted
 
 
 def moves_along(steps: Mapping[str, Collection[str]]) -> Unreachable:
@@ -213,8 +241,9 @@ class Domain:
 
     Some things are known for those who ask whether a number is right, and may be left out:
     ``rules`` are those of the policy (``comply``, ``audit``, ``labels``), ``permanence`` what no
-    tool can undo, ``choices`` what users may be free to choose (``errata``), and ``documents`` what
-    its knowledge base holds (``audit``).
+    tool can undo, ``money`` which fields are amounts, ``customers`` whose records are (both for the
+    harm that ``reliability`` counts), ``choices`` what users may be free to choose (``errata``),
+    and ``documents`` what its knowledge base holds (``audit``).
     """
 
     name: str
@@ -240,6 +269,8 @@ class Domain:
     retrieval_options: Mapping[str, object] = field(default_factory=dict)
     rules: Sequence["Rule"] = ()
     permanence: Sequence[PermanenceRule] = ()
+    money: Sequence[MoneyField] = ()
+    customers: Customers | None = None
     choices: Sequence[OpenChoice] = ()
     documents: Callable[[Path], Sequence[DomainDocument]] = _have_no_documents
 
@@ -377,9 +408,15 @@ def _of_rules(domain: Domain) -> Iterator[str]:
                 yield f"rule {rule.id!r} names a tool {name!r} that the agent does not have"
     databases = [db for db in (domain.db, domain.user_db) if db is not None]
     tables = {name for db in databases for name in db.model_fields}
-    for name in dict.fromkeys(rule.table for rule in domain.permanence):
-        if name not in tables:
-            yield f"permanence names {name!r}, which neither database has"
+    named = {
+        "permanence": [rule.table for rule in domain.permanence],
+        "money": [each.table for each in domain.money],
+        "customers": [domain.customers.table, *domain.customers.lists] if domain.customers else [],
+    }
+    for part, names in named.items():
+        for name in dict.fromkeys(names):
+            if name not in tables:
+                yield f"{part} names {name!r}, which neither database has"
 
 
 def _find_missing_descriptions(

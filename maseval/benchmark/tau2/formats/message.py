@@ -70,6 +70,8 @@ class ToolMessage(TypedDict):
 
 
 OVERRIDE = "override"
+PERTURBED = "perturbed"
+"""The key of a tool message that was perturbed on purpose: by ``faults``, or in its structure."""
 
 
 class Override(TypedDict):
@@ -204,7 +206,13 @@ def without_overrides(messages: Iterable[Tau2Message]) -> list[Tau2Message]:
 
 def describe_overrides(messages: Iterable[Tau2Message]) -> str | None:
     """Say which answers are not those of the original's tools; None if all are."""
-    found = [override for each in messages if (override := override_of(each)) is not None]
+    every = [*messages]
+    if perturbed := sum(PERTURBED in each for each in every):
+        return (
+            f"{count_of(perturbed, 'answer')} perturbed on purpose. The verdict counts what "
+            "reached the tools."
+        )
+    found = [override for each in every if (override := override_of(each)) is not None]
     if not found:
         return None
     tools = ", ".join(dict.fromkeys(each["tool"] for each in found))

@@ -1,6 +1,6 @@
-"""Verdicts of recorded simulations, recomputed and compared with what their record says.
+"""Reports of a record, judged again and compared with what their record says.
 
-``record`` opens a results file, simulations or the reports of a run; ``rescore`` scores every
-simulation again (``verdict``) and counts them among those that were planned; ``findings`` says what
-is wrong with a record.
+``verdict`` judges one report, ``judged`` all of a record, which it counts among those that were
+planned; ``tasks`` compares those of the record with the benchmark's, ``findings`` says what is
+wrong with it, and ``recount`` has all that follows.
 """

@@ -12,17 +12,16 @@ from functools import lru_cache
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.rescoring.record import (
-    BY_FORM,
-    MALFORMED,
+from maseval.benchmark.tau2.rescoring.judged import JudgedRecord
+from maseval.benchmark.tau2.rescoring.tasks import (
     REMOVED,
     differing_tasks,
     has_tasks,
     other_releases,
     policies,
 )
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
-from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE, RescoredSimulation
+from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE, JudgedSimulation
+from maseval.benchmark.tau2.results.recorded import BY_FORM, MALFORMED
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.finding import Finding, Weight
 from maseval.core.words import count_of, percent
@@ -45,16 +44,16 @@ def in_words(finding: Finding) -> str:
     return "; ".join((f"{finding.kind}: {finding.text}", *finding.evidence))
 
 
-def _share_of(several: Sequence[RescoredSimulation], found: RescoredRecord) -> str:
+def _share_of(several: Sequence[JudgedSimulation], found: JudgedRecord) -> str:
     return f"{len(several)} of {len(found.simulations)} simulations"
 
 
 def _about_some(
-    found: RescoredRecord,
+    found: JudgedRecord,
     kind: str,
-    several: Sequence[RescoredSimulation],
+    several: Sequence[JudgedSimulation],
     words: str,
-    detail: Callable[[RescoredSimulation], object] | None = None,
+    detail: Callable[[JudgedSimulation], object] | None = None,
     remedy: str | None = None,
 ) -> Iterator[Finding]:
     """Yield a finding about some simulations, if there are any.
@@ -78,9 +77,9 @@ _MANY = 0.25
 """From this share of a file on, answers that differ are not a matter of single edits."""
 
 
-def other_setting(found: RescoredRecord) -> Iterator[Finding]:
+def other_setting(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings for a domain or a policy that is not the benchmark's."""
-    domain, whole = found.domain, found.record
+    domain, whole = found.domain, found.claims
     if domain is None:
         return
     if whole.domain_name not in (None, domain.name):
@@ -90,7 +89,7 @@ def other_setting(found: RescoredRecord) -> Iterator[Finding]:
         yield record_finding("other policy", f"the file's policy is not that of {domain.name}")
 
 
-def shuffled_task_ids(found: RescoredRecord) -> Iterator[Finding]:
+def shuffled_task_ids(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if recorded checks belong to tasks of other ids."""
     checked = [each for each in found.simulations if each.checked_task]
     if checked:
@@ -101,31 +100,31 @@ def shuffled_task_ids(found: RescoredRecord) -> Iterator[Finding]:
         )
 
 
-def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
+def other_tasks(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if tasks differ from the benchmark's: of another release, or edited."""
-    if found.domain is None or not found.record.tasks:
+    if found.domain is None or not found.claims.tasks:
         return
     known = found.known_tasks(found.domain)
     mixed_up = {each.slot.task_id for each in found.simulations if each.checked_task}
     differing = {
         task_id: parts
-        for task_id, parts in differing_tasks(found.record.tasks, known)
+        for task_id, parts in differing_tasks(found.claims.tasks, known)
         if task_id not in mixed_up
     }
     if not differing:
         return
-    theirs = {name: found.record.tasks[name] for name in differing}
+    theirs = {name: found.claims.tasks[name] for name in differing}
     asked = found.options.embedded_tasks
     others, absent = ([], []) if asked else other_releases(found.domain, found.version)
     version = next((each for each in others if has_tasks(found.domain, each, theirs)), None)
     if version is not None:
         # The form of a file shows whose rules it was made by, whatever tasks it has.
-        mixed = found.record.version_from == BY_FORM
+        mixed = found.version_from == BY_FORM
         release = f"{found.version}+tasks.{version}" if mixed else version
         other, ours = title_of(version), title_of(found.version)
         yield record_finding(
             "other data version",
-            f"{len(differing)} of {len(found.record.tasks)} tasks in the file are those of "
+            f"{len(differing)} of {len(found.claims.tasks)} tasks in the file are those of "
             f"{other}, not of {ours}: {_some_of(differing)}; those of {ours} were used",
             f"--data-version {release} judges by those of {other}",
         )
@@ -135,39 +134,39 @@ def other_tasks(found: RescoredRecord) -> Iterator[Finding]:
     used = "the file's" if found.options.embedded_tasks else "the benchmark's"
     yield record_finding(
         "criteria removed" if REMOVED in kinds else "other task version",
-        f"{len(differing)} of {len(found.record.tasks)} tasks in the file are not the benchmark's "
+        f"{len(differing)} of {len(found.claims.tasks)} tasks in the file are not the benchmark's "
         f"({counts}): {_some_of(differing)}; {used} were used"
         + (f"; not compared with {' and '.join(absent)}, whose data is not here" if absent else ""),
         None if found.options.embedded_tasks else "--embedded-tasks judges by the file's",
     )
 
 
-def foreign_tasks(found: RescoredRecord) -> Iterator[Finding]:
+def foreign_tasks(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if the benchmark lacks some tasks."""
     strange = dict.fromkeys(
         each.slot.task_id for each in found.simulations if each.problem == FOREIGN_TASK
     )
     if found.domain is not None and not found.options.embedded_tasks:
         known = found.known_tasks(found.domain)
-        strange |= dict.fromkeys(name for name in found.record.tasks if known.raw(name) is None)
+        strange |= dict.fromkeys(name for name in found.claims.tasks if known.raw(name) is None)
     if strange:
         domain = "the benchmark" if found.domain is None else found.domain.name
         yield record_finding(
             "foreign tasks",
             f"{count_of(len(strange), 'task')} not in {domain}: {_some_of(strange)}; their "
             "simulations have no verdict",
-            None if not found.record.tasks else "--embedded-tasks judges by the file's",
+            None if not found.claims.tasks else "--embedded-tasks judges by the file's",
         )
 
 
-def edited_rewards(found: RescoredRecord) -> Iterator[Finding]:
+def edited_rewards(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if recorded rewards contradict the recorded checks."""
     edited = [each for each in found.simulations if each.contradiction]
     words = "the record contradicts itself"
     yield from _about_some(found, "edited rewards", edited, words, lambda each: each.contradiction)
 
 
-def changed_tools(found: RescoredRecord) -> Iterator[Finding]:
+def changed_tools(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if tools answered that the domain does not have."""
     using = [each for each in found.simulations if each.unknown_tool]
     names = _some_of(dict.fromkeys(str(each.unknown_tool) for each in using))
@@ -175,7 +174,7 @@ def changed_tools(found: RescoredRecord) -> Iterator[Finding]:
     yield from _about_some(found, "changed tools", using, words)
 
 
-def unlike_answers(found: RescoredRecord) -> Iterator[Finding]:
+def unlike_answers(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings if tools answer otherwise now: other tools, other data, or edited messages."""
     faults = [each for each in found.simulations if each.fault and not each.unknown_tool]
     unlike = [each for each in faults if each.fault and each.fault.found is not None]
@@ -184,7 +183,9 @@ def unlike_answers(found: RescoredRecord) -> Iterator[Finding]:
     yield from _about_some(found, "missing messages", lost, words, _describe_fault)
     if not unlike:
         return
-    tools = {str((each.fault.call or {}).get("name")) for each in unlike if each.fault}
+    # In the order of the file, so that a certificate says the same each time.
+    calls = (each.fault.call for each in unlike if each.fault)
+    tools = dict.fromkeys(str((call or {}).get("name")) for call in calls)
     kind = "edited messages"
     if len(unlike) > 1 and len(unlike) >= _MANY * len(found.simulations):
         kind = "changed tools" if len(tools) == 1 else "other data version"
@@ -195,18 +196,18 @@ def unlike_answers(found: RescoredRecord) -> Iterator[Finding]:
     )
 
 
-def _describe_fault(each: RescoredSimulation) -> str:
+def _describe_fault(each: JudgedSimulation) -> str:
     return f"message {each.fault.message_index}: {each.fault.meaning}" if each.fault else ""
 
 
-def other_rules(found: RescoredRecord) -> Iterator[Finding]:
+def other_rules(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if verdicts differ though task, answers and record are sound."""
     if not (disagreeing := found.disagreeing):
         return
     other = set()
     if found.domain is not None and not found.options.embedded_tasks:
         known = found.known_tasks(found.domain)
-        other = {name for name, _ in differing_tasks(found.record.tasks, known)}
+        other = {name for name, _ in differing_tasks(found.claims.tasks, known)}
     mixed_up = sum(each.checked_task is not None for each in found.simulations)
     shuffled = 2 * mixed_up > len(found.simulations)  # then also where no check shows it
     left = [
@@ -231,7 +232,7 @@ def other_rules(found: RescoredRecord) -> Iterator[Finding]:
     yield record_finding(kind, f"in {_share_of(left, found)} {text}")
 
 
-def judgements(found: RescoredRecord) -> Iterator[Finding]:
+def judgements(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings for verdicts on which judges differ, or on which there is none."""
     differing = [each for each in found.disagreeing if each.is_by_judge_alone]
     words = "the judge disagrees with the recorded judge"
@@ -248,14 +249,14 @@ def judgements(found: RescoredRecord) -> Iterator[Finding]:
         )
 
 
-def unknown_endings(found: RescoredRecord) -> Iterator[Finding]:
+def unknown_endings(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings for endings that the release lacks, or that the last message contradicts."""
     foreign = [each for each in found.simulations if each.foreign_ending]
     stopped = [each for each in foreign if each.stopped]
     others = [each for each in foreign if not each.stopped]
     relabelled = [each for each in found.simulations if each.is_relabelled]
     impossible = [each for each in found.simulations if each.impossible_ending]
-    statuses = _some_of({each.shown.status: None for each in relabelled if each.shown})
+    statuses = _some_of(dict.fromkeys(str(each.status) for each in relabelled))
     words = (
         f"say they ended with {_endings_of(stopped)}, but their last message is the user's stop; "
         "they count as failures"
@@ -279,7 +280,7 @@ def unknown_endings(found: RescoredRecord) -> Iterator[Finding]:
     yield from _about_some(found, "unknown ends", others, words, remedy=remedy)
 
 
-def _other_version(found: RescoredRecord, several: Sequence[RescoredSimulation]) -> str | None:
+def _other_version(found: JudgedRecord, several: Sequence[JudgedSimulation]) -> str | None:
     """Return the remedy that names a release which has these endings."""
     ends = {each.ending for each in several}
     for version, release in RELEASES.items():
@@ -288,19 +289,19 @@ def _other_version(found: RescoredRecord, several: Sequence[RescoredSimulation])
     return None
 
 
-def _endings_of(several: Iterable[RescoredSimulation]) -> str:
+def _endings_of(several: Iterable[JudgedSimulation]) -> str:
     return _some_of(dict.fromkeys(repr(each.ending) for each in several))
 
 
-def sampling(found: RescoredRecord) -> Iterator[Finding]:
+def sampling(found: JudgedRecord) -> Iterator[Finding]:
     """Say that the number is an estimate, or that the run ended when its question was answered."""
-    if (subset := found.record.subset) is not None:
+    if (subset := found.claims.subset) is not None:
         yield record_finding("estimate", subset.note, weight="remark")
-    if found.record.stopped is not None:
-        yield record_finding("sequential run", found.record.stopped, weight="remark")
+    if found.claims.stopped is not None:
+        yield record_finding("sequential run", found.claims.stopped, weight="remark")
 
 
-def missing_simulations(found: RescoredRecord) -> Iterator[Finding]:
+def missing_simulations(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings for simulations and tasks that are missing, and for trials that repeat."""
     left_out = set(found.tasks_left_out)
     missing = [slot for slot in found.missing if slot.task_id not in left_out]
@@ -327,9 +328,9 @@ def missing_simulations(found: RescoredRecord) -> Iterator[Finding]:
         )
 
 
-def lost_simulations(found: RescoredRecord) -> Iterator[Finding]:
+def lost_simulations(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings for parts of the file that cannot be read, and for runs that broke off."""
-    lines = found.record.malformed
+    lines = found.malformed
     if lines:
         yield record_finding(
             "unreadable simulations",
@@ -345,9 +346,9 @@ def lost_simulations(found: RescoredRecord) -> Iterator[Finding]:
             )
 
 
-def foreign_seeds(found: RescoredRecord) -> Iterator[Finding]:
+def foreign_seeds(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if seeds of trials do not follow from the seed of the run."""
-    seed = found.record.seed
+    seed = found.claims.seed
     if seed is None:
         return
     foreign = [
@@ -361,14 +362,14 @@ def foreign_seeds(found: RescoredRecord) -> Iterator[Finding]:
             f"(the first: {first.slot} has {first.seed}, not "
             f"{_seed(seed, first.slot.trial)}): they may come from another run",
             # The seeds of later releases were not compared with files of the original.
-            weight="remark" if found.record.version_from == BY_FORM else "state",
+            weight="remark" if found.version_from == BY_FORM else "state",
         )
 
 
 _seed = lru_cache(maxsize=4096)(trial_seed)
 
 
-def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
+def unlisted_tasks(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a caution with the range of the number if the record is about a part of a split."""
     for name, (split, whole, absent) in found.unlisted.items():
         low, high = found.bounds_over_split([name])
@@ -381,7 +382,7 @@ def unlisted_tasks(found: RescoredRecord) -> Iterator[Finding]:
         )
 
 
-def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
+def odd_simulations(found: JudgedRecord) -> Iterator[Finding]:
     """Yield cautions for ids or times that simulations share, and for swapped endings."""
     agent_stop = TerminationReason.AGENT_STOP.value
     if swapped := [one for one in found.simulations if one.ending == agent_stop and one.stopped]:
@@ -390,7 +391,7 @@ def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
         )
         yield record_finding("ended by the other side", text, weight="remark")
     for name in ("id", "times", "response ids"):
-        first: dict[str, RescoredSimulation] = {}
+        first: dict[str, JudgedSimulation] = {}
         marked = [each for each in found.simulations if name in each.marks]
         again = [each for each in marked if first.setdefault(each.marks[name], each) is not each]
         if again:
@@ -403,7 +404,7 @@ def odd_simulations(found: RescoredRecord) -> Iterator[Finding]:
             )
 
 
-_CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Finding]]] = (
+_CHECKS: Sequence[Callable[[JudgedRecord], Iterator[Finding]]] = (
     sampling,
     other_setting,
     shuffled_task_ids,
@@ -423,6 +424,6 @@ _CHECKS: Sequence[Callable[[RescoredRecord], Iterator[Finding]]] = (
 )
 
 
-def record_findings(found: RescoredRecord) -> list[Finding]:
+def record_findings(found: JudgedRecord) -> list[Finding]:
     """Return what is wrong with a record; those that explain most come first."""
     return [finding for check in _CHECKS for finding in check(found)]

@@ -1,23 +1,36 @@
-"""One recorded simulation scored again, and the evidence why its record says otherwise."""
+"""One report judged again, and the evidence why its record says otherwise.
+
+``judge`` is the one function that does it, for a simulation of a run and for one of a file.
+"""
 
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
-from maseval.benchmark.tau2.domains.releases import release_named, release_of
+from maseval.benchmark.tau2.domains import Domain, UnknownDomainError, domain_named
+from maseval.benchmark.tau2.domains.releases import Release, release_named, release_of
 from maseval.benchmark.tau2.formats.message import is_user_stop
 from maseval.benchmark.tau2.formats.simulation import RewardInfo, TerminationReason, replay_problem
-from maseval.benchmark.tau2.rescoring.record import MALFORMED, PrintedVerdict, RecordItem
+from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.results.recorded import FILED, MALFORMED
+from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.review.explain.evidence import ReplayFault, replay_fault
 from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.judge import Judge
 from maseval.core.outcome import Simulation, is_successful, total_cost
 from maseval.core.recorded import entries, mapping, number, whole_number
-from maseval.core.report import AGENT_FAILURES, RERUN_STATUSES, UNEVALUATED
+from maseval.core.report import (
+    AGENT_FAILURES,
+    RERUN_STATUSES,
+    UNEVALUATED,
+    TaskExecutionStatus,
+)
+from maseval.core.words import text_or_none
 
 
 def marks_of(simulation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -55,21 +68,22 @@ _CHECKS = {
 
 
 @dataclass(frozen=True)
-class RescoredSimulation:
+class JudgedSimulation:
     """A recorded simulation and its new verdict.
 
     ``checked_task`` is the other task to which its recorded checks belong. Without a ``reward``,
     its ``problem`` says why. ``contradiction`` is within the recorded verdict, ``differing`` lists
     the checks that came out otherwise. It is ``open`` if only a judge can decide it, and there was
-    none, or one whose reply cannot be read. ``shown`` is what a report shows of it. ``stopped`` if
-    the user's stop is its last message.
+    none, or one whose reply cannot be read. ``status`` is what the report of a run shows of it.
+    ``stopped`` if the user's stop is its last message. ``checks`` are those of the new verdict.
     """
 
     slot: Simulation
     ending: str | None
     stopped: bool
     seed: int | None
-    marks: Mapping[str, str]
+    status: str | None = None
+    marks: Mapping[str, str] = field(default_factory=dict)
     recorded: float | None = None
     reward: float | None = None
     problem: str | None = None
@@ -81,7 +95,7 @@ class RescoredSimulation:
     checked_task: str | None = None
     cost: float | None = None
     version: str | None = None
-    shown: PrintedVerdict | None = None
+    checks: RewardInfo | None = None
 
     @property
     def passed(self) -> bool:
@@ -94,10 +108,9 @@ class RescoredSimulation:
         What the agent broke off is its failure. An accident after which the user ended the
         conversation is none.
         """
-        status = None if self.shown is None else self.shown.status
-        if status in AGENT_FAILURES:
+        if self.status in AGENT_FAILURES:
             return None
-        broken = status if status in RERUN_STATUSES else None
+        broken = self.status if self.status in RERUN_STATUSES else None
         if self.ending == _BROKEN_OFF and not self.foreign_ending:
             broken = broken or self.ending
         return self.problem if self.stopped else broken or self.problem
@@ -128,20 +141,16 @@ class RescoredSimulation:
     @property
     def is_relabelled(self) -> bool:
         """True if a report calls it an accident, though the user ended the conversation."""
-        return (
-            self.shown is not None
-            and self.shown.kind == "error"
-            and self.shown.status not in UNEVALUATED
-            and self.stopped
-        )
+        finished = (None, TaskExecutionStatus.SUCCESS.value, *UNEVALUATED)
+        return self.status not in finished and self.stopped
 
     @property
     def misstatement(self) -> str | None:
         """The difference between the recorded verdict and the recomputed one; None if it holds."""
         if self.contradiction:
             return self.contradiction
-        if self.is_relabelled and self.shown is not None:
-            return f"recorded as {self.shown.status}, but its last message is the user's stop"
+        if self.is_relabelled:
+            return f"recorded as {self.status}, but its last message is the user's stop"
         return self.differences[0] if self.differences else None
 
     @property
@@ -163,112 +172,176 @@ class RescoredSimulation:
         return self.ending is not None and self.ending not in endings
 
 
-@dataclass(frozen=True)
-class NewVerdict:
-    """The result of scoring again: a verdict, or the reason why there is none.
+class World(NamedTuple):
+    """The domain in which a simulation is judged, and the release whose rules count."""
 
-    ``so_far`` is the verdict without the judge who would be needed. Where that is a failure, it is
-    the verdict: no judge can turn it.
+    domain: Domain
+    release: Release
+
+
+def world_of(report: Tau2Report, domain: Domain | None, version: str | None) -> World:
+    """Return where a report is judged; a ``domain`` or ``version`` that is given takes precedence.
+
+    Without them it is judged by the release that it was run by, or the one its domain belongs to.
     """
+    recorded = text_or_none(report.settings.get("version"))
+    found = _domain_of(report, recorded) if domain is None else domain
+    release = release_of(found, version or recorded)
+    found = release.domain(found)
+    return World(found.lenient if report.lenient else found, release)
 
-    reward_info: RewardInfo | None = None
-    problem: str | None = None
-    so_far: RewardInfo | None = None
 
-    @classmethod
-    def without_judge(cls, so_far: RewardInfo | None) -> "NewVerdict":
-        """Build the result where a judge is missing or cannot be understood."""
-        decided = so_far is not None and not is_successful(so_far["reward"])
-        return cls(
-            reward_info=so_far if decided else None,
-            problem=None if decided else NEEDS_JUDGE,
-            so_far=so_far,
+def _domain_of(report: Tau2Report, version: str | None) -> Domain:
+    if (name := report.domain_name) is None:
+        raise ConfigurationError(
+            "a simulation does not name its domain; pass it, such as domain='retail' "
+            "(--domain retail)"
         )
-
-
-def rescore_simulation(
-    item: RecordItem, task: Mapping[str, Any] | None, nl_model: Judge | None
-) -> NewVerdict:
-    """Score a simulation by a task, or without one by the benchmark's of the name it has."""
-    if item.problem is not None:
-        return NewVerdict(problem=item.problem)
-    release = release_of(item.domain, item.version)
-    if item.simulation["messages"] is None and release.rules.evaluation.messages_required:
-        return NewVerdict(problem=MALFORMED)
     try:
-        found = score_simulation(
-            item.simulation,
-            domain=item.domain,
-            task=task,
-            solo=item.solo,
-            version=release,
-            # v1.0.1 accepts other answers when it grades again.
-            lenient_replay=release.rules.replay.can_be_lenient,
-            nl_model=nl_model,
-            texts=item.wording,
-        )
+        # A release may have the domain in a form of its own.
+        return domain_named(name) if version is None else release_named(version).domain(name)
+    except UnknownDomainError as error:
+        way_out = "if the simulations are of a variant of one of them, name it with --domain"
+        raise UnknownDomainError(f"{error}; {way_out}") from None
+
+
+def judge(
+    report: Tau2Report,
+    world: World,
+    trial: int,
+    *,
+    task: Mapping[str, Any] | None = None,
+    model: Judge | None = None,
+) -> JudgedSimulation:
+    """Judge a report again: by a task, or without one by the benchmark's of the name it has.
+
+    ``model`` decides natural-language assertions. Where it is missing or cannot be understood,
+    the verdict stands that no judge can turn.
+    """
+    simulation, problem = conversation_in(report)
+    slot = Simulation(world.domain.name, str(simulation.get("task_id")), trial)
+    if simulation["messages"] is None and world.release.rules.evaluation.messages_required:
+        problem = problem or MALFORMED
+    checks: RewardInfo | None = None
+    without_judge = False
+    if model is not None:
+        model.key = slot._asdict()
+    try:
+        checks = None if problem else _score(report, simulation, world, task, model)
     except (NoJudgeError, JudgeReplyError) as error:
-        return NewVerdict.without_judge(error.so_far)
+        without_judge = error.so_far is not None and not is_successful(error.so_far["reward"])
+        checks = error.so_far if without_judge else None
+        problem = None if without_judge else NEEDS_JUDGE
     except UnknownTaskError:
-        return NewVerdict(problem=FOREIGN_TASK)
-    return NewVerdict(found)
-
-
-def compare_verdicts(item: RecordItem, new: NewVerdict) -> dict[str, Any]:
-    """Compare the two verdicts, and return fields of ``RescoredSimulation``."""
-    recorded, found = mapping(item.recorded), new.reward_info
+        problem = FOREIGN_TASK
+    recorded = _recorded_verdict(report)
     reward = number(recorded.get("reward"))
-    fault = None if found is None or not replay_problem(found) else replay_fault(found)
+    fault = None if checks is None or not replay_problem(checks) else replay_fault(checks)
+    differences: list[str] = []
+    if checks is not None and reward is not None:
+        differences = [
+            *_differences(checks, recorded, without_judge),
+            *_other_outcome(report, checks),
+        ]
     # The original writes zero for a model whose price it does not know.
-    costs = [number(item.simulation.get(f"{side}_cost")) or None for side in ("agent", "user")]
-    last = (item.simulation["messages"] or ())[-1:]
-    return {
-        "stopped": any(each["role"] == "user" and is_user_stop(each) for each in last),
-        "seed": whole_number(item.simulation.get("seed")),
-        "recorded": reward,
-        "reward": None if found is None else found["reward"],
-        "problem": new.problem,
-        "fault": fault,
-        "differences": () if reward is None else tuple(_differences(new, recorded, item.shown)),
-        "contradiction": contradiction(recorded) or _shown_contradiction(item, reward),
-        "differing": () if found is None or fault else tuple(_differing(found, recorded)),
-        "unknown_tool": unknown_tool(item),
-        "cost": total_cost(costs),
-        "version": item.version,
-        "shown": item.shown,
-    }
+    costs = [number(simulation.get(f"{side}_cost")) or None for side in ("agent", "user")]
+    return JudgedSimulation(
+        slot,
+        simulation.get("termination_reason"),
+        any(map(_stops, (simulation["messages"] or ())[-1:])),
+        whole_number(simulation.get("seed")),
+        None if FILED in report.raw else report.status,
+        recorded=reward,
+        reward=None if checks is None else checks["reward"],
+        problem=problem,
+        differences=tuple(differences),
+        fault=fault,
+        unknown_tool=unknown_tool(simulation, world.domain),
+        contradiction=contradiction(recorded) or _shown_contradiction(report, reward),
+        differing=() if checks is None or fault else tuple(_differing(checks, recorded)),
+        cost=total_cost(costs),
+        version=world.release.name,
+        checks=checks,
+    )
 
 
-def _shown_contradiction(item: RecordItem, reward: float | None) -> str | None:
+def conversation_in(report: Tau2Report) -> tuple[Mapping[str, Any], str | None]:
+    """Return the simulation of a report, and why it cannot be judged if that is so."""
+    if FILED in report.raw:
+        return report.conversation, text_or_none(mapping(report.raw, FILED).get("problem"))
+    found = report.form
+    if not isinstance(found, Omitted):
+        return found, None
+    # The user's stop shows that it was no accident, whatever the record calls it.
+    last = [each for each in entries(report.conversation.get("messages"))[-1:] if _stops(each)]
+    named = {"task_id": found.task_id, "trial": found.trial, "messages": last}
+    return named, f"{found.status}: {found.reason.partition(':')[0]}"
+
+
+def _stops(message: Any) -> bool:
+    return mapping(message).get("role") == "user" and is_user_stop(message)
+
+
+def _recorded_verdict(report: Tau2Report) -> Mapping[str, object]:
+    """Return the verdict of a report; where its checks are not there, by its outcome alone."""
+    found = report.recorded_verdict
+    if found or FILED in report.raw or report.kind not in ("pass", "fail"):
+        return found
+    reward = report.reward
+    return {"reward": float(report.kind == "pass") if reward is None else reward}
+
+
+def _score(
+    report: Tau2Report,
+    simulation: Mapping[str, Any],
+    world: World,
+    task: Mapping[str, Any] | None,
+    model: Judge | None,
+) -> RewardInfo:
+    return score_simulation(
+        simulation,
+        domain=world.domain,
+        task=task,
+        solo=report.solo,
+        version=world.release,
+        # v1.0.1 accepts other answers when it grades again.
+        lenient_replay=world.release.rules.replay.can_be_lenient,
+        nl_model=model,
+        texts=text_or_none(report.texts.get("name")),
+    )
+
+
+def _shown_contradiction(report: Tau2Report, reward: float | None) -> str | None:
     """Return how a report shows another verdict than that of its own checks, or None."""
-    shown = item.shown
-    if shown is None or reward is None or shown.kind not in ("pass", "fail"):
+    kind = report.kind
+    if reward is None or kind not in ("pass", "fail"):
         return None
-    if (shown.kind == "pass") != is_successful(reward):
-        return f"it is recorded as {shown.kind!r}, but the reward of its own checks is {reward:g}"
-    if shown.reward is not None and not _same(shown.reward, reward):
-        return f"its reward is {shown.reward:g}, but that of its own checks is {reward:g}"
+    if (kind == "pass") != is_successful(reward):
+        return f"it is recorded as {kind!r}, but the reward of its own checks is {reward:g}"
+    if report.reward is not None and not _same(report.reward, reward):
+        return f"its reward is {report.reward:g}, but that of its own checks is {reward:g}"
     return None
 
 
 def _differences(
-    new: NewVerdict, recorded: Mapping[str, object], shown: PrintedVerdict | None
+    verdict: RewardInfo, recorded: Mapping[str, object], without_judge: bool
 ) -> Iterator[str]:
-    """Yield where a record, and what its report shows, differ from the new verdict."""
-    if new.reward_info is None:
-        return
-    verdict: Mapping[str, object] = new.reward_info
-    if new.so_far is not None:
+    """Yield where a recorded verdict differs from the new one."""
+    if without_judge:
         # The new verdict has no judge's part: leave it out of the recorded one as well.
         parts = mapping(recorded, "reward_breakdown")
         known = {kind: value for kind, value in parts.items() if kind != "NL_ASSERTION"}
         recorded = {**recorded, "reward_breakdown": known}
     for key in VERDICT:
-        if not _same(verdict.get(key), recorded.get(key)):
-            yield f"{key}: recorded {recorded.get(key)!r}, recomputed {verdict.get(key)!r}"
-    outcome = "pass" if is_successful(new.reward_info["reward"]) else "fail"
-    if shown is not None and shown.kind in ("pass", "fail") and outcome != shown.kind:
-        yield f"outcome: recorded {shown.kind!r}, recomputed {outcome!r}"
+        if not _same(mapping(verdict).get(key), recorded.get(key)):
+            yield f"{key}: recorded {recorded.get(key)!r}, recomputed {mapping(verdict).get(key)!r}"
+
+
+def _other_outcome(report: Tau2Report, verdict: RewardInfo) -> Iterator[str]:
+    """Yield how the outcome that a report shows differs from the new one."""
+    outcome = "pass" if is_successful(verdict["reward"]) else "fail"
+    if FILED not in report.raw and report.kind in ("pass", "fail") and outcome != report.kind:
+        yield f"outcome: recorded {report.kind!r}, recomputed {outcome!r}"
 
 
 def _same(one: object, other: object) -> bool:
@@ -313,14 +386,13 @@ def _met(verdict: Mapping[str, object], kind: str) -> bool | None:
     return all(mapping(each).get(key) for each in ([value] if kind == "DB" else entries(value)))
 
 
-def unknown_tool(item: RecordItem) -> str | None:
+def unknown_tool(simulation: Mapping[str, Any], domain: Domain) -> str | None:
     """Return a tool that was called with success, and that the domain does not have."""
-    kits = [kit for kit in (item.domain.toolkit, item.domain.user_toolkit) if kit is not None]
     names: dict[object, str] = {}
-    for message in item.simulation["messages"] or ():
+    for message in simulation["messages"] or ():
         for call in message.get("tool_calls") or ():
             names[call.get("id")] = call["name"]
         name = names.get(message.get("id")) if message.get("role") == "tool" else None
-        if name and not message.get("error") and not any(kit.has_tool(name) for kit in kits):
+        if name and not message.get("error") and not domain.has_tool(name):
             return name
     return None

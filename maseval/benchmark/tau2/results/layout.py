@@ -286,8 +286,9 @@ RESULTS_NAME = "results.json"
 SIMULATIONS_NAME = "simulations"
 NOT_SUPPORTED = "a full-duplex (voice) simulation is not supported and is not scored"
 
-Layout = Literal["results", "lines", "directory"]
+Layout = Literal["results", "lines", "directory", "trajectories"]
 _RESULTS_KEYS = frozenset({"simulations", "tasks", "info"})
+_TRAJECTORY_KEYS = frozenset({"steps"})
 _SIMULATION_KEYS = frozenset({"simulations", "simulation_index"})
 _LINE_KEYS = frozenset({"simulation", "messages"})
 
@@ -322,6 +323,8 @@ def layout_of(path: Path) -> Layout | None:
                 return "directory" if (path.parent / SIMULATIONS_NAME).is_dir() else "results"
             if name in _LINE_KEYS:
                 return "lines"
+            if name in _TRAJECTORY_KEYS:
+                return "trajectories"
     return None
 
 
@@ -329,9 +332,21 @@ def has_simulations(path: Path) -> bool:
     """Return True if a file is a results file, or the ``results.json`` of a folder."""
     try:
         with open_json(path) as stream:
-            return any(name in _SIMULATION_KEYS for name in member_names(stream))
+            if any(name in _SIMULATION_KEYS for name in member_names(stream)):
+                return True
+        return _is_trajectory(path)
     except (ResultsFormatError, OSError):
         return False
+
+
+def _is_trajectory(path: Path) -> bool:
+    """Return True for ATIF by its name; other programs have steps in their files, too."""
+    with open_json(path) as stream:
+        for name in stream.members() if stream.peek() == "{" else ():
+            if name == "schema_version":
+                return str(stream.value()).startswith("ATIF")
+            stream.skip()
+    return False
 
 
 @contextmanager

@@ -10,18 +10,19 @@ Three forms are recognised by their content, packed with gzip or not:
 After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
+import hashlib
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from maseval.benchmark.tau2.conversation.recording import is_full_duplex
 from maseval.benchmark.tau2.data import VARIANT_MARK
 from maseval.benchmark.tau2.domains import DOMAINS
-from maseval.benchmark.tau2.formats.simulation import RawTask, RewardInfo, RunInfo, SimulationForm
+from maseval.benchmark.tau2.domains.releases import DEFAULT_RELEASE
+from maseval.benchmark.tau2.formats.simulation import RawTask, RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.layout import (
     NOT_SUPPORTED,
     RESULTS_NAME,
@@ -42,15 +43,22 @@ from maseval.benchmark.tau2.results.layout import (
     open_json,
     simulation_files,
 )
+from maseval.benchmark.tau2.results.recorded import (
+    BY_FORM,
+    Claims,
+    OnMalformed,
+    report_of_malformed,
+    report_of_recorded,
+)
+from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.outcome import MOST_SIMULATIONS
-from maseval.core.recorded import mapping
+from maseval.core.recorded import mapping, whole_number
+from maseval.core.report import Report
 from maseval.core.storage.redaction import redact
 from maseval.core.storage.strict_json import MAX_DEPTH, is_shallow
-from maseval.core.words import count_of
+from maseval.core.words import count_of, text_or_none
 
 logger = logging.getLogger(__name__)
-
-OnMalformed = Callable[[ResultsFormatError], object]
 
 _SOLO_AGENT = "llm_agent_solo"
 _VOICE_USER = "voice_streaming_user_simulator"
@@ -74,21 +82,10 @@ def recorded_domain(info: Mapping[str, object]) -> str | None:
     return variant if variant in DOMAINS else name
 
 
-@dataclass(frozen=True)
-class RecordedSimulation:
-    """A simulation of a file, with what the file says about it elsewhere.
-
-    ``verdict`` is the simulation's own ``reward_info``, or the one beside it.
-    """
-
-    simulation: SimulationForm
-    domain: str | None
-    solo: bool = False
-    verdict: RewardInfo | None = None
-
-
 class ResultsFile:
     """A results file, or folder, that may be larger than memory. Iterating gives the simulations.
+
+    To others it is a ``RecordedFile``, which is judged like a run of our own.
 
     Each iteration reads the file from the start. A file that is cut off gives its whole
     simulations and then a ``ResultsFormatError``.
@@ -102,12 +99,13 @@ class ResultsFile:
         if layout is None:
             raise ResultsFormatError(
                 f"{self.path}: neither a results file (an object with 'simulations') nor lines "
-                "that hold a simulation"
+                "that hold a simulation, nor trajectories in ATIF"
             )
         self.layout: Layout = layout
 
     def __iter__(self) -> Iterator[SimulationForm]:
-        return (recorded.simulation for recorded in self.records())
+        for report in self.reports():
+            yield cast(SimulationForm, report["traces"]["environment"]["simulation"])
 
     @cached_property
     def info(self) -> RunInfo:
@@ -138,25 +136,57 @@ class ResultsFile:
         ]
         return {form["id"]: form for form in forms}
 
-    def records(self, on_malformed: OnMalformed | None = None) -> Iterator[RecordedSimulation]:
-        """Yield each simulation with its domain, mode and verdict.
+    @cached_property
+    def claims(self) -> Claims:
+        """What the file says of itself, with a hash of all its settings; lines say nothing."""
+        claims = Claims(name=self.path.name)
+        if self.layout == "lines":
+            return claims
+        # Forks write the form of v0.2.0, too; only a later one says something.
+        if self.form != DEFAULT_RELEASE.name:
+            claims.version, claims.version_from = self.form, BY_FORM
+        info = self.raw_info
+        trials = whole_number(info.get("num_trials"))
+        claims.domain_name = recorded_domain(info)
+        claims.tasks = self.tasks
+        claims.policy = text_or_none(mapping(info, "environment_info").get("policy"))
+        claims.num_trials = trials if trials is not None and trials > 0 else None
+        claims.seed = whole_number(info.get("seed"))
+        sides = {side: mapping(info, f"{side}_info") for side in _SIDES}
+        claims.setup = {
+            **{
+                side: {key: text_or_none(given.get(key)) for key in ("implementation", "llm")}
+                for side, given in sides.items()
+            },
+            **{key: info.get(key) for key in ("max_steps", "max_errors", "seed", "num_trials")},
+            "info_sha256": hashlib.sha256(canonical_json(info).encode()).hexdigest(),
+        }
+        return claims
+
+    def reports(self, on_malformed: OnMalformed | None = None) -> Iterator[Report]:
+        """Yield a report for each simulation, with the verdict that is recorded.
 
         A simulation that is not in v0.2.0's form goes to ``on_malformed`` as an error, without
         which the error is raised. An error in the file itself is always raised.
         """
-        read = self._from_line if self.layout == "lines" else self._from_results
         for index, value in enumerate(self._values()):
             if index == MOST_SIMULATIONS:
                 text = f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
                 raise ResultsFormatError(text)
             try:
-                recorded = read(index, value)
+                report = self._read(index, value)
             except ResultsFormatError as error:
                 if on_malformed is None:
                     raise
                 on_malformed(error)
-            else:
-                yield recorded
+                task_id = error.details.get("task_id")
+                if task_id is None:
+                    continue
+                # As it stands in the file, which may be anything.
+                trial = error.details.get("trial")
+                domain = text_or_none(error.details.get("domain"))
+                report = report_of_malformed(task_id, trial if is_trial(trial) else None, domain)
+            yield cast(Report, report)
 
     def _member(self, wanted: str) -> Any:
         """Return one part of a results file, read no further than needed."""
@@ -195,11 +225,16 @@ class ResultsFile:
             with open_json(file) as stream:
                 yield stream.value()
 
-    def _from_results(self, index: int, value: object) -> RecordedSimulation:
+    def _read(self, index: int, value: object) -> dict[str, Any]:
+        if self.layout == "lines":
+            return self._from_line(index, value)
+        return self._from_results(index, value)
+
+    def _from_results(self, index: int, value: object) -> dict[str, Any]:
         domain, solo, voice = self._setting
         if voice:
             raise ResultsFormatError(f"{self.path}, simulation {index}: {NOT_SUPPORTED}")
-        return self._make_record(index, value, domain=domain, solo=solo)
+        return self._make_report(index, value, domain=domain, solo=solo)
 
     @cached_property
     def _setting(self) -> tuple[str | None, bool, bool]:
@@ -231,10 +266,10 @@ class ResultsFile:
             return "0.2.0"
         return "1.0.1" if later else "0.2.0"
 
-    def _from_line(self, index: int, value: Any) -> RecordedSimulation:
+    def _from_line(self, index: int, value: Any) -> dict[str, Any]:
         match value:
             case {"simulation": simulation}:
-                return self._make_record(
+                return self._make_report(
                     index,
                     simulation,
                     domain=value.get("domain"),
@@ -242,12 +277,12 @@ class ResultsFile:
                     verdict=value.get("reward_info"),
                 )
             case {"messages": _}:
-                return self._make_record(index, value)
+                return self._make_report(index, value)
             case _:
                 text = f"{self.path}, line {index}: holds no simulation, but {abbreviate(value)}"
                 raise ResultsFormatError(text)
 
-    def _make_record(
+    def _make_report(
         self,
         index: int,
         value: object,
@@ -255,7 +290,7 @@ class ResultsFile:
         domain: str | None = None,
         solo: bool = False,
         verdict: object = None,
-    ) -> RecordedSimulation:
+    ) -> dict[str, Any]:
         named = f" (id {value['id']!r})" if isinstance(value, dict) and "id" in value else ""
         where = f"{self.path}, simulation {index}{named}"
         if isinstance(value, Mapping) and is_full_duplex(value):
@@ -270,13 +305,14 @@ class ResultsFile:
         except ResultsFormatError as error:
             known = mapping(value)
             error.details.update({key: known.get(key) for key in ("task_id", "trial")})
+            error.details["domain"] = domain
             raise
-        recorded = simulation.get("reward_info")
+        beside = None
         if verdict is not None:
-            recorded = check_form(REWARD_INFO, verdict, f"{where}, reward_info")
-        return RecordedSimulation(simulation, domain, solo, recorded)
-
-
-def read_results(path: str | os.PathLike[str]) -> ResultsFile:
-    """Open a results file; only its kind is determined yet."""
-    return ResultsFile(path)
+            beside = check_form(REWARD_INFO, verdict, f"{where}, reward_info")
+        return report_of_recorded(
+            cast(Mapping[str, object], simulation),
+            domain=domain,
+            solo=solo,
+            verdict=cast("Mapping[str, object] | None", beside),
+        )

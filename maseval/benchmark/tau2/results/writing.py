@@ -19,7 +19,12 @@ from maseval.benchmark.tau2.data import VARIANT_MARK, title_of
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
 from maseval.benchmark.tau2.domains.releases import Release, release_named, release_of
-from maseval.benchmark.tau2.formats.message import OVERRIDE, describe_overrides, without_overrides
+from maseval.benchmark.tau2.formats.message import (
+    OVERRIDE,
+    PERTURBED,
+    describe_overrides,
+    without_overrides,
+)
 from maseval.benchmark.tau2.formats.simulation import (
     RunInfo,
     SideInfo,
@@ -37,6 +42,7 @@ from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, write_json
 from maseval.core.task import ChosenSubset
 from maseval.core.tracing import now
+from maseval.core.words import text_or_none
 
 PLAYER = "PlayerAdapter"
 """The type of a scripted player's adapter, in the configuration that reports hold."""
@@ -56,6 +62,22 @@ class Tau2Report(RecordedReport):
     lenient = Part(bool, "config", "benchmark", "tau2", "lenient_order_ids")
     texts = Part(mapping, "config", "benchmark", "tau2", "texts")
     judged_by = Part(lambda value: mapping(value) or None, "task", JUDGED_BY)
+    conversation = Part(mapping, "traces", "environment", "simulation")
+
+    @property
+    def domain_name(self) -> str | None:
+        """The domain in which it was run, or that of its task."""
+        return text_or_none(self.settings.get("domain") or self.metadata.get("domain"))
+
+    @property
+    def recorded_verdict(self) -> Mapping[str, object]:
+        """The checks that an evaluator recorded; nothing if there are none."""
+        return next(filter(None, (each.reward_info for each in self.evaluations)), {})
+
+    @cached_property
+    def form(self) -> "dict[str, Any] | Omitted":
+        """The simulation in the form of its release, or why there is none."""
+        return simulation_of(cast("Report", self.raw))
 
     @property
     def is_scripted(self) -> bool:
@@ -100,7 +122,10 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
     if recorded.get("termination_reason") not in rules.loop.endings:
         return _make_omitted(report, f"{title_of(rules.version)} has no termination reason for it")
     messages = [
-        {**rules.files.message(each), **{key: each[key] for key in (OVERRIDE,) if key in each}}
+        {
+            **rules.files.message(each),
+            **{key: each[key] for key in (OVERRIDE, PERTURBED) if key in each},
+        }
         for each in recorded["messages"] or ()
     ]
     verdicts = (entry.get("reward_info") for entry in report.get("eval") or ())
@@ -303,7 +328,8 @@ class _Export:
             logger.warning(
                 "%d of %d simulations have answers of tools that the run's environment overrides; "
                 "a results file has no place for that: scored from it, they cannot be replayed",
-                *(self._overridden, self.written),
+                self._overridden,
+                self.written,
             )
         form = self.release.rules.files
         tasks = (check_form(TASK, self._raw_task(each), "task") for each in self._task_ids)

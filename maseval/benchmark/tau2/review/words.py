@@ -7,8 +7,18 @@ from maseval.benchmark.tau2.formats.message import Tau2ToolCall
 
 OWNERS = ("user_id", "customer_id")
 MONTHS = (
-    *("january", "february", "march", "april", "may", "june", "july", "august"),
-    *("september", "october", "november", "december"),
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
 )
 
 

@@ -267,7 +267,9 @@ def score_simulation(
         text = f"evaluation_type is {evaluation_type!r}; choose one of: {', '.join(known)}"
         raise ConfigurationError(text)
     case = open_case(
-        *(simulation, domain, task),
+        simulation,
+        domain,
+        task,
         solo=solo,
         data_dir=data_dir,
         version=release,

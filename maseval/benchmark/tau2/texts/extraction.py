@@ -145,14 +145,14 @@ def _tool_text(function: Scope) -> ToolText:
 
 def _model_text(model: Scope) -> Form:
     """Return the descriptions of a data class and its fields."""
-    fields = {
-        node.target.id: _text(keyword.value)
-        for node in model.body
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-        for call in _field_calls(node)
-        for keyword in call.keywords
-        if keyword.arg == "description"
-    }
+    fields = {}
+    for node in model.body:
+        if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+            continue
+        for call in _field_calls(node):
+            for keyword in call.keywords:
+                if keyword.arg == "description":
+                    fields[node.target.id] = _text(keyword.value)
     return {"description": ast.get_docstring(model), "fields": fields}
 
 
@@ -300,8 +300,11 @@ _TOOLKITS = {
     "mock": ("MockTools", "MockUserTools"),
 }
 _RETRIEVAL = (
-    *("KBSearchMixin", "GrepMixin"),
-    *("KBSearchBm25AllToolsMixin", "KBSearchDenseAllToolsMixin", "ShellMixin"),
+    "KBSearchMixin",
+    "GrepMixin",
+    "KBSearchBm25AllToolsMixin",
+    "KBSearchDenseAllToolsMixin",
+    "ShellMixin",
 )
 _MODELS = {
     "airline": ("data_model.py", ("FlightInfo", "Passenger", "Payment")),

@@ -44,9 +44,16 @@ from maseval.core.messages import Message, MessageForm
 from maseval.core.seeding import SeedGenerator
 
 TEMPLATES = (
-    *("agent_instruction", "oracle_instruction", "solo_instruction", "short_conversations"),
-    *("judge_system", "judge_user", "user_guidelines", "user_guidelines_tools"),
-    *("policy_question", "cause_question"),
+    "agent_instruction",
+    "oracle_instruction",
+    "solo_instruction",
+    "short_conversations",
+    "judge_system",
+    "judge_user",
+    "user_guidelines",
+    "user_guidelines_tools",
+    "policy_question",
+    "cause_question",
 )
 
 
@@ -367,8 +374,14 @@ def trial_seed(seed: int, trial: int) -> int:
 
     After tau2-bench v0.2.0, src/tau2/run.py (MIT, Sierra Research).
     """
+    # The next power of two, so that a run of many trials draws its numbers a few times in all.
+    return _trial_seeds(seed, 1 << trial.bit_length())[trial]
+
+
+@lru_cache(maxsize=256)
+def _trial_seeds(seed: int, count: int) -> tuple[int, ...]:
     numbers = random.Random(seed)
-    return [numbers.randint(0, 1_000_000) for _ in range(trial + 1)][-1]
+    return tuple(numbers.randint(0, 1_000_000) for _ in range(count))
 
 
 def describe_tools(

@@ -109,7 +109,7 @@ def test_where_tasks_are_missing_the_headline_is_the_range(changed):
     two, three = compare(["library.json", path]), compare(["library.json", path, "runs/library"])
 
     rate, low = honestly.pass_hat[1].value, part.over_split["worst"]
-    there = len({one.task for one in part.found.slots})
+    there = len({one.task for one in part.slots})
     words = f"pass^1 between {percent(low)} and 100.0% over all 12 tasks of the split; on the"
     assert low <= rate < 1 and scored.index(words) < scored.index("pass^1 100.0%")
     span = f"lies between {in_points(low - rate)} and {in_points(1 - rate)} percentage points"
@@ -422,5 +422,5 @@ def test_simulations_without_a_plan_are_counted_as_they_are(tmp_path, honest):
 
     (found,) = tau2.score([tmp_path / "lines.jsonl"])
 
-    assert (found.planned, len(found.found.simulations), found.found.missing) == (9, 9, [])
+    assert (found.planned, len(found.simulations), found.missing) == (9, 9, [])
     assert [each.kind for each in found.findings] == ["repeated id", "repeated times"]

@@ -93,7 +93,7 @@ def simulations_of_judged_tasks(path, found):
         for each in tasks
         if "NL_ASSERTION" in each["evaluation_criteria"]["reward_basis"]
     }
-    return [each for each in found.found.simulations if each.slot.task_id in judged]
+    return [each for each in found.simulations if each.slot.task_id in judged]
 
 
 def test_what_fails_whatever_a_judge_says_is_a_failure(theirs, passed):
@@ -137,7 +137,7 @@ def test_a_judge_decides_what_was_left_open(theirs, passed, judge):
     assert (found.passes, found.open) == (every, 0)
     assert found.pass_hat[1].value == pytest.approx(every / 12)
     assert (strict.passes, strict.open) == (every - passed[1], 0)
-    assert found.found.model.asked == strict.found.model.asked == 6
+    assert found.model.asked == strict.model.asked == 6
 
 
 def test_nothing_is_asked_twice(theirs, judge):
@@ -161,8 +161,8 @@ def test_another_judge_or_another_conversation_is_asked_anew(theirs, judge):
     theirs.write_text(json.dumps(document))
     again = judged_by(theirs, judge(judgement(True, True)))
 
-    assert (other.found.model.asked, other.found.model.known) == (6, 0)
-    assert (again.found.model.asked, again.found.model.known) == (1, 5)
+    assert (other.model.asked, other.model.known) == (6, 0)
+    assert (again.model.asked, again.model.known) == (1, 5)
 
 
 def test_a_reply_that_cannot_be_read_decides_nothing_and_is_asked_for_anew(theirs, passed, judge):
@@ -170,7 +170,7 @@ def test_a_reply_that_cannot_be_read_decides_nothing_and_is_asked_for_anew(their
 
     assert found.open == passed[1]
     assert "not recomputed" in {each.kind for each in found.findings}
-    assert judged_by(theirs, judge(*[judgement(True, True)] * 6)).found.model.asked == 6
+    assert judged_by(theirs, judge(*[judgement(True, True)] * 6)).model.asked == 6
 
 
 def test_where_nothing_can_be_kept_no_judge_is_asked(theirs, judge):
@@ -211,7 +211,7 @@ def test_a_run_keeps_what_its_judge_said_and_is_scored_again_for_nothing(
     certificate = tau2.certify(run.folder, partial=True)
 
     assert run.summary.overall.passed == found.passes == met
-    assert (found.open, found.found.model.asked, found.agreeing) == (0, 0, 1)
+    assert (found.open, found.model.asked, found.agreeing) == (0, 0, 1)
     assert certificate.content["rules"]["judges"] == [model]
     assert [each["kind"] for each in certificate.content["findings"]] == ["part of a split"]
     view = show(run.folder)
@@ -220,7 +220,7 @@ def test_a_run_keeps_what_its_judge_said_and_is_scored_again_for_nothing(
 
 def test_a_verdict_that_a_judge_decides_says_so_where_it_is_explained(theirs):
     (found,) = tau2.score([theirs], embedded_tasks=True)
-    waiting = next(each for each in found.found.simulations if each.open)
+    waiting = next(each for each in found.simulations if each.open)
     failing = next(each for each in simulations_of_judged_tasks(theirs, found) if not each.open)
 
     explained = tau2.explain(theirs, failing.slot.task_id, embedded_tasks=True)

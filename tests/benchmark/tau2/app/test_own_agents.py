@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from maseval import AgentAdapter, ScriptedModelAdapter, commands
+from maseval.app.running.own_agents import load_agent
 from maseval.app.running.own_code import qualified_name
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
-from maseval.benchmark.tau2.agent_brief import FunctionAgentAdapter
-from maseval.benchmark.tau2.app.running.own_agents import load_agent
 from maseval.commands import tau2
 from maseval.commands.tau2 import AgentBrief, AgentModel
+from maseval.core.agent_brief import FunctionAgentAdapter
 from maseval.core.exceptions import ConfigurationError, HookResultError
 from maseval.runs import RunFolder
 from maseval.runs.exceptions import RunConfigError

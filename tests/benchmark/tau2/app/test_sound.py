@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from maseval import frames
-from maseval.app.results.variants import SOUND
+from maseval.app.results.measured import SOUND
 from maseval.app.sharing.sync import _tracked_run
 from maseval.benchmark.tau2 import register_domain
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks

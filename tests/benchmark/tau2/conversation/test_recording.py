@@ -108,9 +108,14 @@ def test_sides_of_two_conversations_are_an_error():
 
 @pytest.mark.parametrize(
     ("messages", "reason"),
-    [(WHOLE, "user_stop"), (WHOLE[:-1], "agent_stop"), (WHOLE[:-2], "agent_stop")],
+    [
+        (WHOLE, "user_stop"),
+        (WHOLE[:-1], "agent_stop"),
+        (WHOLE[:-2], "agent_stop"),
+        ([*WHOLE[:-1], {**WHOLE[-1], "role": "assistant"}], "agent_stop"),
+    ],
 )
-def test_the_end_is_the_users_if_it_says_so(messages, reason):
+def test_the_end_is_the_users_if_it_is_the_user_who_says_so(messages, reason):
     assert ending_of(messages) == reason
 
 

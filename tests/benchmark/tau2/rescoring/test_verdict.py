@@ -1,6 +1,9 @@
 """Marks of a simulation that no other should have."""
 
-from maseval.benchmark.tau2.rescoring.verdict import marks_of
+import pytest
+
+from maseval.benchmark.tau2.rescoring.verdict import conversation_in, marks_of
+from maseval.benchmark.tau2.results.writing import Tau2Report
 
 
 def message(second, role="user", content="Bye. ###STOP###", **more):
@@ -27,3 +30,24 @@ def test_ids_and_times_of_messages_and_responses_are_marks_and_texts_are_none():
     later = dict(marks_of(simulation(at_another_time, id="two")))
     assert all(later[name] != marks[name] for name in marks)
     assert dict(marks_of(simulation({"role": "user", "content": "Hi"}))) == {}
+
+
+@pytest.mark.parametrize(("role", "kept"), [("user", 1), ("assistant", 0)])
+def test_only_the_users_own_stop_shows_that_a_record_without_a_verdict_ended_by_choice(role, kept):
+    last = message("03", role=role)
+    said = simulation(message("01", content="Hello"), last, task_id="one", trial=0)
+    report = Tau2Report(
+        {
+            "task_id": "one",
+            "repeat_idx": 0,
+            "status": "unknown_execution_error",
+            "traces": {"environment": {"simulation": said}},
+            "eval": None,
+            "error": None,
+        }
+    )
+
+    found, problem = conversation_in(report)
+
+    assert problem is not None
+    assert found["messages"] == [last][:kept]

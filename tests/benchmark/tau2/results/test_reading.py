@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from maseval.benchmark.tau2.conversation.recording import SimulationFormatError
-from maseval.benchmark.tau2.rescoring.record import open_record
 from maseval.benchmark.tau2.results import ResultsFormatError, read_results
+from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.core.exceptions import MASEvalError
 from tests.benchmark.tau2.results.builders import lines, results, simulation, task, written
@@ -26,7 +26,7 @@ def test_the_parts_of_a_file_may_come_in_any_order(tmp_path, order):
     assert list(file) == whole["simulations"]
     assert file.info == whole["info"]
     assert file.tasks == {"0": task()}
-    assert [each.domain for each in file.records()] == ["airline", "airline"]
+    assert [Tau2Report(each).domain_name for each in file.reports()] == ["airline"] * 2
 
 
 def test_what_later_versions_add_is_kept(tmp_path):
@@ -48,10 +48,10 @@ def test_lines_bring_domain_and_verdict_with_them(tmp_path):
         {"domain": "airline", "simulation": simulation("b"), "exception": {"type": "ValueError"}},
     )
 
-    first, second = read_results(path).records()
+    first, second = map(Tau2Report, read_results(path).reports())
 
-    assert (first.domain, first.solo, first.verdict) == ("retail", True, verdict)
-    assert (second.domain, second.solo, second.verdict) == ("airline", False, None)
+    assert (first.domain_name, first.solo, first.recorded_verdict) == ("retail", True, verdict)
+    assert (second.domain_name, second.solo, second.recorded_verdict) == ("airline", False, {})
 
 
 def test_lines_may_be_bare_simulations(tmp_path):
@@ -105,9 +105,9 @@ def test_reading_can_go_on_behind_a_malformed_simulation(tmp_path):
     path = written(tmp_path / "r.json", results({"id": "bad"}, 7, simulation("after")))
     told: list[ResultsFormatError] = []
 
-    (recorded,) = read_results(path).records(on_malformed=told.append)
+    (recorded,) = map(Tau2Report, read_results(path).reports(on_malformed=told.append))
 
-    assert recorded.simulation["id"] == "after"
+    assert recorded.conversation["id"] == "after"
     assert [str(error).split(",")[1] for error in told] == [
         " simulation 0 (id 'bad')",
         " simulation 1",
@@ -160,9 +160,10 @@ def test_domain_and_mode_are_found_though_the_rest_of_info_is_missing(tmp_path):
     for agent, solo in (({}, False), ({"implementation": "llm_agent_solo"}, True)):
         whole = results(simulation(), info={**about, "agent_info": agent})
 
-        (recorded,) = read_results(written(tmp_path / "r.json", whole)).records()
+        (report,) = read_results(written(tmp_path / "r.json", whole)).reports()
 
-        assert (recorded.domain, recorded.solo) == ("retail", solo)
+        recorded = Tau2Report(report)
+        assert (recorded.domain_name, recorded.solo) == ("retail", solo)
 
 
 @pytest.mark.parametrize(
@@ -181,9 +182,10 @@ def test_the_way_to_search_is_found_in_its_field_and_in_a_name_of_ours(
     about = {"environment_info": {"domain_name": name}, "retrieval_config": retrieval}
     path = written(tmp_path / "r.json", results(simulation(), info=about))
 
-    (recorded,) = read_results(path).records()
+    file = read_results(path)
+    (report,) = file.reports()
 
-    assert recorded.domain == domain == open_record(path).domain_name
+    assert Tau2Report(report).domain_name == domain == file.claims.domain_name
 
 
 def test_info_and_tasks_are_checked_when_they_are_asked_for(tmp_path):
@@ -247,7 +249,7 @@ def test_a_voice_simulation_is_named_as_not_supported(tmp_path, of_simulation, o
 
     file = read_results(written(tmp_path / "r.json", whole))
 
-    assert list(file.records(left_out.append)) == []
+    assert list(file.reports(left_out.append)) == []
     assert "full-duplex (voice) simulation is not supported" in str(left_out[0])
 
 

@@ -22,6 +22,7 @@ from maseval.benchmark.tau2.results import (
     read_results,
     simulation_of,
 )
+from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.callbacks import FileResultLogger
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
@@ -133,11 +134,10 @@ def test_the_run_and_its_tasks_are_described(exported, tau2_data, reports, tmp_p
 def test_what_is_written_is_scored_again_with_the_same_verdict(reports, exported):
     file = read_results(exported.path)
 
-    for recorded, report in zip(file.records(), reports, strict=True):
-        again = score_simulation(
-            recorded.simulation, domain="airline", task=file.tasks[report["task_id"]], strict=True
-        )
-        assert again == recorded.verdict == report["eval"][0]["reward_info"]
+    for each, report in zip(file.reports(), reports, strict=True):
+        recorded, task = Tau2Report(each), file.tasks[report["task_id"]]
+        again = score_simulation(recorded.conversation, domain="airline", task=task, strict=True)
+        assert again == recorded.recorded_verdict == report["eval"][0]["reward_info"]
 
 
 def test_what_the_original_has_no_word_for_is_listed_beside(reports, broken_off, tmp_path):
@@ -227,4 +227,4 @@ def test_how_banking_searches_is_written_as_the_original_writes_it(
         assert said <= {None, *policies}
     else:
         assert policies == {environment["policy"]}
-    assert {each.domain for each in read_results(path).records()} == {domain}
+    assert read_results(path).claims.domain_name == domain

@@ -164,6 +164,78 @@ def test_a_single_check_can_be_asked_for(domain, kind, basis, breakdown):
     assert verdict["reward"] == next(iter(breakdown.values()))
 
 
+def test_every_action_of_the_reference_must_be_taken(domain):
+    graded = task(CREATE, COMPLETE, reward_basis=["ACTION"])
+
+    verdict = score_simulation(said(domain, CREATE), domain=domain, task=graded)
+
+    assert [each["action_match"] for each in verdict["action_checks"]] == [True, False]
+    assert verdict["reward_breakdown"] == {"ACTION": 0.0}
+
+
+def status_is(expected):
+    arguments = {"task_id": "task_1", "expected_status": expected}
+    return {"env_type": "assistant", "func_name": "assert_task_status", "arguments": arguments}
+
+
+def test_every_assertion_about_the_world_must_hold(domain):
+    asserted = [status_is("pending"), status_is("completed")]
+    graded = task(CREATE, env_assertions=asserted, reward_basis=["ENV_ASSERTION"])
+
+    verdict = score_simulation(said(domain, CREATE), domain=domain, task=graded)
+
+    assert [each["met"] for each in verdict["env_assertions"]] == [True, False]
+    assert verdict["reward_breakdown"] == {"ENV_ASSERTION": 0.0}
+
+
+@pytest.mark.parametrize("kind", ["all_ignore_basis", "all_with_nl_assertions_ignore_basis"])
+@pytest.mark.parametrize(
+    ("basis", "world"),
+    [
+        (["DB"], {"DB": 1.0}),
+        (["ENV_ASSERTION"], {"ENV_ASSERTION": 0.0}),
+        (["DB", "ENV_ASSERTION"], {"DB": 1.0, "ENV_ASSERTION": 0.0}),
+        (["COMMUNICATE"], {}),
+    ],
+)
+def test_whatever_the_basis_the_parts_of_the_world_count_only_within_it(domain, kind, basis, world):
+    graded = task(
+        CREATE,
+        env_assertions=[status_is("completed")],
+        communicate_info=["42"],
+        reward_basis=basis,
+    )
+    verdict = score_simulation(
+        said(domain, CREATE, "It is 42."),
+        domain=domain,
+        task=graded,
+        version="1.0.1",
+        evaluation_type=kind,
+        nl_model=judged(True),
+    )
+
+    others = {"ACTION": 1.0, "COMMUNICATE": 1.0}
+    asked = {"NL_ASSERTION": 1.0} if "nl" in kind else {}
+    assert verdict["reward_breakdown"] == {**world, **others, **asked}
+    assert verdict["reward"] == (0.0 if "ENV_ASSERTION" in basis else 1.0)
+
+
+def test_a_judge_is_not_asked_whatever_the_basis_unless_its_assertions_are_wanted(domain):
+    judge = judged(False)
+    graded = task(CREATE, nl_assertions=["It was kind."], reward_basis=["NL_ASSERTION"])
+    verdict = score_simulation(
+        said(domain, CREATE, "Done."),
+        domain=domain,
+        task=graded,
+        version="1.0.1",
+        evaluation_type="all_ignore_basis",
+        nl_model=judge,
+    )
+
+    assert judge.requests == []
+    assert verdict["reward_breakdown"] == {"ACTION": 1.0, "COMMUNICATE": 1.0}
+
+
 def test_an_unknown_kind_of_evaluation_is_refused(domain):
     with pytest.raises(ConfigurationError, match="choose one of: all, env"):
         score_simulation(said(domain), domain=domain, evaluation_type="vibes")

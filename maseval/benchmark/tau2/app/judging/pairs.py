@@ -102,7 +102,8 @@ def _of_line(number: int, line: Line) -> Iterator[LabelledCase]:
         raise KeyError("broken")
     for side in ("broken", "kept"):
         yield LabelledCase(
-            *(f"{name} {side}", name),
+            f"{name} {side}",
+            name,
             broken=side == "broken",
             request=partial(_packed_request, line, side),
             finds=_finds_any,
@@ -195,7 +196,11 @@ def _reading(read: Line, report: Report) -> LabelledCase:
         return found
 
     return LabelledCase(
-        *(read["simulation"], read["simulation"], read["domain"], read["who"], ""),
+        read["simulation"],
+        read["simulation"],
+        read["domain"],
+        read["who"],
+        "",
         broken=True,
         request=request,
         finds=lambda answer: answer.get("first") in parties,

@@ -53,7 +53,9 @@ def judge_request(report: Report, about: str) -> JudgeRequest | None:
         return None
     try:
         case = open_case(
-            *(simulation, parsed.world, parsed.judged_by),
+            simulation,
+            parsed.world,
+            parsed.judged_by,
             solo=parsed.solo,
             version=parsed.release.name,
             graded=True,
@@ -170,7 +172,13 @@ def _breach(claim: Mapping[str, Any]) -> Finding:
     evidence = (f"message {claim['message']}: {claim['quote']}", f"policy: {claim['policy']}")
     kind, rule = f"judged {claim['weight']}", "judged policy"
     return Finding(
-        *("judge", "agent", kind, rule, claim["why"], "judged", claim["message"]),
+        "judge",
+        "agent",
+        kind,
+        rule,
+        claim["why"],
+        "judged",
+        claim["message"],
         evidence=evidence,
         weight=weight,
     )
@@ -184,7 +192,13 @@ def _cause(answer: Mapping[str, Any], quotes: Sequence[Mapping[str, Any]]) -> Fi
     ]
     kind, rule, message = "judged to have failed", "judged cause", places[0] if places else None
     return Finding(
-        *("judge", answer["first"], kind, rule, answer["why"], "judged", message),
+        "judge",
+        answer["first"],
+        kind,
+        rule,
+        answer["why"],
+        "judged",
+        message,
         evidence=tuple(evidence),
         also=answer.get("second"),
     )

@@ -27,13 +27,15 @@ from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_find
 from maseval.benchmark.tau2.review.explain import WrongField
 from maseval.benchmark.tau2.review.explain.explanation import format_value
 from maseval.benchmark.tau2.review.explain.scored_case import score_opened
+from maseval.benchmark.tau2.review.harm import find_harm
 from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.timeline import timeline
 from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.world import ReplayError
 from maseval.core.exceptions import MASEvalError
-from maseval.core.finding import LEFT_OUT, SOUND_FAIL, Finding, Who
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding, Who
+from maseval.core.harm import HarmFound
 from maseval.core.outcome import RecordedReport, verdict_for
 from maseval.core.recorded import entries, mapping, number
 from maseval.core.report import AGENT_FAILURES, Report, TaskExecutionStatus
@@ -66,7 +68,9 @@ class _ReadReport:
         """The conversation in its world, replayed as in a grading after the run."""
         parsed = self.parsed
         return open_case(
-            *(self.simulation, parsed.world, parsed.judged_by),
+            self.simulation,
+            parsed.world,
+            parsed.judged_by,
             solo=parsed.solo,
             version=parsed.release.name,
             graded=True,
@@ -216,6 +220,18 @@ def timeline_of(report: Report) -> dict[str, Any] | None:
             solo=parsed.solo,
             version=parsed.release,
         ).to_dict()
+    return None
+
+
+def harm(report: Report) -> HarmFound | None:
+    """Return the harm that the databases prove; None of what cannot be replayed."""
+    simulation = simulation_of(report)
+    if isinstance(simulation, Omitted):
+        return None
+    found = _ReadReport(simulation, Tau2Report(report))
+    with suppress(MASEvalError):  # the domain is somebody else's, or its data is elsewhere
+        sound = _check_soundness(found)
+        return find_harm(found.case, sound=sound is not None and sound.kind == SOUND_PASS)
     return None
 
 

@@ -13,15 +13,15 @@ from typing import Any
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import examine_run
 from maseval.app.results.recording import notes_on
-from maseval.benchmark.tau2.app.results.sources import ResultsFileRun
+from maseval.benchmark.tau2.app.results.sources import FileRecording
 from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.data_loader import data_fingerprint
 from maseval.benchmark.tau2.domains.releases import release_named
-from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings, shuffled_task_ids
-from maseval.benchmark.tau2.rescoring.record import KnownTasks, policies, task_content
-from maseval.benchmark.tau2.rescoring.rescore import RescoredRecord
+from maseval.benchmark.tau2.rescoring.findings import in_words, shuffled_task_ids
+from maseval.benchmark.tau2.rescoring.recount import Recount
+from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
-from maseval.benchmark.tau2.results import ResultsFile
+from maseval.benchmark.tau2.results import RecordedFile
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError, MASEvalError
@@ -46,7 +46,7 @@ def data_digest(fingerprint: object) -> str:
     return digest({name: part for name, part in parts if name != TASKS})
 
 
-def outcomes_of_file(run: ResultsFileRun) -> RecordedOutcomes:
+def outcomes_of_file(run: FileRecording) -> RecordedOutcomes:
     """Return every planned simulation of a results file; a missing one has no verdict.
 
     Simulations of tasks that the benchmark does not have cannot be compared and are left out.
@@ -55,18 +55,18 @@ def outcomes_of_file(run: ResultsFileRun) -> RecordedOutcomes:
     foreign = {each.slot for each in found.simulations if each.problem == FOREIGN_TASK}
     known = {name: found.known_tasks(domain) for name, domain in found.domains.items()}
     if not options.embedded_tasks:
-        foreign |= {slot for slot in found.passes if known[slot.domain].raw(slot.task_id) is None}
+        foreign |= {slot for slot in found.by_trial if known[slot.domain].raw(slot.task_id) is None}
     costs = {each.slot: each.cost for each in found.simulations}
     outcomes = [
         each._replace(cost=costs.get(slot))
-        for slot, each in zip(found.passes, found.outcomes, strict=True)
+        for slot, each in zip(found.by_trial, found.outcomes, strict=True)
         if slot not in foreign
     ]
     if any(each.slot not in foreign and found.misfit(each) for each in found.simulations):
         words = "; ".join(map(in_words, shuffled_task_ids(found)))
         raise ConfigurationError(f"{run.path} cannot be compared task by task: {words}")
-    notes = [*options.marks, *map(in_words, record_findings(found))]
-    tasks = _task_digests(outcomes, known, found.record.tasks)
+    notes = [*options.marks, *map(in_words, found.findings)]
+    tasks = _task_digests(outcomes, known, found.claims.tasks)
     gone = [TaskKey(name, one) for name, (_, _, absent) in found.unlisted.items() for one in absent]
     settings = _settings(run.file, found)
     return RecordedOutcomes(run, outcomes, len(found.slots), settings, notes, tasks, gone)
@@ -83,10 +83,10 @@ def _task_digests(
     return {key: digest(task_content(task)) for key, task in tasks.items() if task is not None}
 
 
-def _settings(results: ResultsFile, found: RescoredRecord) -> dict[str, object]:
+def _settings(results: RecordedFile, found: Recount) -> dict[str, object]:
     """Return the settings recorded in a file; a file of lines records none."""
     data = {name: data_digest(data_fingerprint(each)) for name, each in found.domains.items()}
-    if results.layout != "results":
+    if not results.raw_info:
         return {"benchmark": "tau2", "data": data}
     setup = RecordedSetup.of_file(results)
     settings = {
@@ -111,7 +111,7 @@ def run_outcomes(
     recording: Recording, options: ScoringOptions, on_progress: OnProgress | None = None
 ) -> RecordedOutcomes:
     """Return the finished simulations, recomputed where the data is what it was."""
-    if isinstance(recording, ResultsFileRun):
+    if isinstance(recording, FileRecording):
         return outcomes_of_file(recording)
     tasks: dict[TaskKey, str] = {}
     held = recording

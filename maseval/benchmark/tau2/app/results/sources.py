@@ -8,6 +8,7 @@ import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -17,17 +18,20 @@ from maseval.app.benchmarks import OnProgress
 from maseval.app.results.finding import check_benchmark, open_run_or_file, warn_of_damage
 from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
-from maseval.benchmark.tau2.rescoring.findings import in_words, record_findings
-from maseval.benchmark.tau2.rescoring.record import (
-    RecordItem,
-    SimulationRecord,
-    item_of_report,
-    open_record,
+from maseval.benchmark.tau2.rescoring.findings import in_words
+from maseval.benchmark.tau2.rescoring.judged import NO_RECORDED_VERDICT
+from maseval.benchmark.tau2.rescoring.recount import Recount
+from maseval.benchmark.tau2.rescoring.verdict import JudgedSimulation, judge, world_of
+from maseval.benchmark.tau2.results import RecordedFile, read_results
+from maseval.benchmark.tau2.results.recorded import (
+    BY_RUN,
+    FILED,
+    Claims,
+    OnMalformed,
+    RecordedReports,
 )
-from maseval.benchmark.tau2.rescoring.rescore import NO_RECORDED_VERDICT, RescoredRecord
-from maseval.benchmark.tau2.rescoring.verdict import RescoredSimulation
-from maseval.benchmark.tau2.results import ResultsFile, read_results, simulation_of
-from maseval.benchmark.tau2.results.writing import JUDGED_BY
+from maseval.benchmark.tau2.results.simulations import evaluations, task_in_report
+from maseval.benchmark.tau2.results.writing import JUDGED_BY, Tau2Report
 from maseval.benchmark.tau2.scoring.case import words_told
 from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.world.state.records import canonical_json
@@ -36,13 +40,12 @@ from maseval.core.finding import Finding
 from maseval.core.judge import Judge
 from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.model import resolve_model
-from maseval.core.outcome import Simulation, parse_report
+from maseval.core.outcome import Simulation
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import Scratch
 from maseval.core.words import text_or_none
-from maseval.report.simulations import report_of_simulation
 from maseval.runs.config import RunConfig
 from maseval.runs.log import DamagedRecord
 from maseval.runs.recording import Recording, report_key
@@ -57,36 +60,44 @@ from maseval.runs.verdict_check import (
 _SETUP = ("agent", "user", "max_steps", "max_errors", "seed", "trials")
 
 
-def open_source(file: str | os.PathLike[str]) -> Recording:
+def open_source(file: str | os.PathLike[str], options: ScoringOptions | None = None) -> Recording:
     """Open a run by its folder, its name, or as ``last``, or a results file."""
     found = open_run_or_file(file)
     if isinstance(found, Path):
-        return ResultsFileRun(found)
+        return FileRecording(found, options)
     check_benchmark(found, TAU2)
     warn_of_damage(found)
     return found
 
 
-def simulations_in(
-    source: Recording, domain: str | None = None, data_version: str | None = None
-) -> SimulationRecord:
-    """Return all simulations, one in memory at a time, with what the record says of them.
+def recorded_in(source: Recording) -> RecordedReports:
+    """Return the reports as they were recorded, with what the record says of itself."""
+    return source.file if isinstance(source, FileRecording) else _RunReports(source)
 
-    ``domain`` is used whatever the file calls its own, and ``data_version`` names the release
-    by which they are judged.
-    """
-    if isinstance(source, ResultsFileRun):
-        return open_record(source.file, domain, version=data_version)
-    found = open_record(source.reports(), domain, version=data_version)
-    config, values = source.config, source.config.without_notes()
-    found.planned, found.subset = list(source.planned), config.subset
-    found.stopped = None if config.stopped is None else config.stopped.note
-    found.seed = whole_number(values.get("seed"))
-    found.setup = {
-        **{key: values.get(key) for key in _SETUP},
-        "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
-    }
-    return found
+
+@dataclass(frozen=True)
+class _RunReports:
+    """The reports of a run folder, which need no reader of their own."""
+
+    run: Recording
+
+    @cached_property
+    def claims(self) -> Claims:
+        config, values = self.run.config, self.run.config.without_notes()
+        return Claims(
+            planned=list(self.run.planned),
+            version_from=BY_RUN,
+            seed=whole_number(values.get("seed")),
+            setup={
+                **{key: values.get(key) for key in _SETUP},
+                "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
+            },
+            subset=config.subset,
+            stopped=None if config.stopped is None else config.stopped.note,
+        )
+
+    def reports(self, on_malformed: OnMalformed | None = None) -> Iterator[Report]:
+        return self.run.reports()
 
 
 def judge_for(source: Recording, model_id: str | None, base_url: str | None = None) -> Judge | None:
@@ -104,7 +115,7 @@ def judge_for(source: Recording, model_id: str | None, base_url: str | None = No
 
 def own_judge(folder: Recording) -> Judge | None:
     """Return the judge that a run had, which answers from its kept answers alone."""
-    if isinstance(folder, ResultsFileRun):
+    if isinstance(folder, FileRecording):
         return None
     record = JudgeRecord(record_path(folder.path))
     name = RecordedSetup.of(folder.config.values).judge
@@ -119,16 +130,18 @@ def own_judge(folder: Recording) -> Judge | None:
 
 def verdict_checker(folder: Recording) -> VerdictChecker:
     """Return a function that compares the verdict of a run's report with the recomputed one."""
-    scored = RescoredRecord(SimulationRecord(iter(())), judge=own_judge(folder))
+    model = own_judge(folder)
 
-    def check(report: Report) -> Misstatement | None:
-        parsed = parse_report(report)
-        item = item_of_report(report, simulation_of(report))
-        found, checks = scored.assess(item, parsed.outcome.trial, alone=True)
+    def check(given: Report) -> Misstatement | None:
+        report = Tau2Report(given)
+        outcome = report.outcome
+        found = judge(report, world_of(report, None, None), outcome.trial, model=model)
         if not found.misstatement:
             return None
-        passed = None if found.open else parsed.outcome.passed if found.problem else found.passed
-        return Misstatement(found.misstatement, passed, None if checks is None else {**checks})
+        passed = None if found.open else outcome.passed if found.problem else found.passed
+        return Misstatement(
+            found.misstatement, passed, None if found.checks is None else {**found.checks}
+        )
 
     return check
 
@@ -137,7 +150,7 @@ _StoredReport = tuple[bool | None, int]
 """The verdict on a simulation, whatever else is recorded of its trial, and where its report is."""
 
 
-class ResultsFileRun:
+class FileRecording:
     """The simulations of a results file, read and judged when they are first asked for."""
 
     damaged: tuple[DamagedRecord, ...] = ()
@@ -150,7 +163,7 @@ class ResultsFileRun:
     ) -> None:
         self.path, self._on_progress = path, on_progress
         self.options = options or ScoringOptions()
-        self.file: ResultsFile = read_results(path)
+        self.file: RecordedFile = read_results(path, self.options.task_id)
         self._setup = RecordedSetup.of_file(self.file)
         self.judged = 0
         """The number of simulations judged so far; another thread may ask for it."""
@@ -180,17 +193,14 @@ class ResultsFileRun:
         return Scratch()
 
     @cached_property
-    def _trials(self) -> tuple[RescoredRecord, Mapping[Simulation, list[_StoredReport]]]:
+    def _trials(self) -> tuple[Recount, Mapping[Simulation, list[_StoredReport]]]:
         """All simulations judged again, and where their reports are, by the planned trial."""
-        options = self.options
-        whole = open_record(self.file, options.domain, version=options.data_version)
-        recount = RescoredRecord(whole, options)
-        self.expected = whole.expected
+        recount = Recount(self.file, self.options, path=self.path)
+        self.expected = recount.claims.expected
         trials: dict[Simulation, list[_StoredReport]] = defaultdict(list)
-        for item in whole.items:
-            judged, verdict = recount.judge(item)
+        for recorded, judged in recount.judge_all():
             passed = recount.verdict_alone(judged)
-            report = self._make_report(recount, item, judged, verdict, passed)
+            report = self._make_report(recount, recorded, judged, passed)
             trials[judged.slot].append((passed, self._scratch.put(report)))
             self.judged += 1
             if self._on_progress is not None:
@@ -200,36 +210,38 @@ class ResultsFileRun:
         return recount, trials
 
     @property
-    def recount(self) -> RescoredRecord:
+    def recount(self) -> Recount:
         """All simulations, judged again."""
         return self._trials[0]
 
     def _make_report(
         self,
-        recount: RescoredRecord,
-        item: RecordItem,
-        judged: RescoredSimulation,
-        verdict: Mapping[str, object] | None,
+        recount: Recount,
+        recorded: Tau2Report,
+        judged: JudgedSimulation,
         passed: bool | None,
     ) -> dict[str, object]:
-        """Return the report on a simulation, as one of ours would be."""
-        slot, recorded = judged.slot, item.recorded or {}
-        counted = item.recorded if self.options.as_recorded else verdict
-        simulation = {
-            **item.simulation,
-            **{"task_id": slot.task_id, "trial": slot.trial, "reward_info": counted},
-        }
+        """Return the report on a simulation with its new verdict, as one of ours would be."""
+        slot, domain = judged.slot, recount.domains[judged.slot.domain]
+        counted = recorded.recorded_verdict if self.options.as_recorded else judged.checks
+        named = {"task_id": slot.task_id, "trial": slot.trial, "reward_info": counted or None}
+        simulation = {**recorded.conversation, **named}
         judged_by = recount.embedded_task(slot.task_id)
-        task = judged_by or recount.known_tasks(item.domain).raw(slot.task_id)
-        embedded = recount.record.tasks.get(slot.task_id)
-        report = report_of_simulation(simulation, domain=slot.domain, task=task or embedded)
+        task = judged_by or recount.known_tasks(domain).raw(slot.task_id)
+        embedded = recount.claims.tasks.get(slot.task_id)
+        report = {key: part for key, part in recorded.raw.items() if key != FILED}
+        report |= {
+            "task_id": slot.task_id,
+            "repeat_idx": slot.trial,
+            "traces": {"environment": {"domain": slot.domain, "simulation": simulation}},
+            "config": self._configuration(recount, recorded, judged),
+            "eval": evaluations(counted, judged.ending or ""),
+            "recorded_reward": judged.recorded,
+        }
         report |= _status(judged, passed, str(report["status"]))
-        # Some releases have the policy with each simulation, as it may differ between tasks.
-        policy = text_or_none(item.simulation.get("policy")) or recount.record.policy
-        report["config"] = self._configuration(item, policy)
-        report["recorded_reward"] = recorded.get("reward")
         if (doubt := self._doubt_about_one(recount, judged)) is not None:
             report["doubt"] = doubt
+        report["task"] = task_in_report(slot.domain, task or embedded)
         if judged_by is None and task and embedded and words_told(task) != words_told(embedded):
             # The verdict is the benchmark's, but the user was told what the file says.
             judged_by = {**task, "user_scenario": embedded.get("user_scenario")}
@@ -237,14 +249,19 @@ class ResultsFileRun:
             report["task"] = {**mapping(report["task"]), JUDGED_BY: judged_by}
         return report
 
-    def _configuration(self, item: RecordItem, policy: str | None) -> dict[str, object]:
+    def _configuration(
+        self, recount: Recount, recorded: Tau2Report, judged: JudgedSimulation
+    ) -> dict[str, object]:
         """Return the settings of the file in the place where reports of ours have them."""
+        domain, _ = world_of(recorded, recount.domains[judged.slot.domain], judged.version)
+        # Some releases have the policy with each simulation, as it may differ between tasks.
+        policy = text_or_none(recorded.conversation.get("policy")) or recount.claims.policy
         sides = {"agent_model": self._setup.agent, "user_model": self._setup.user}
         world = {
-            "domain": item.domain.name,
-            "solo": item.solo,
-            "version": item.version,
-            "tool_types": tool_types(item.domain),
+            "domain": domain.name,
+            "solo": recorded.solo,
+            "version": judged.version,
+            "tool_types": tool_types(domain),
             "policy_sha256": policy and sha256(policy.encode()).hexdigest(),
         }
         models = {role: {"model_id": side.model} for role, side in sides.items() if side.model}
@@ -269,7 +286,7 @@ class ResultsFileRun:
         if simulation not in self.recorded:
             raise ConfigurationError(f"{self.path} has no {simulation}")
         # Of several in one place, one whose verdict is that of the trial stands for it.
-        verdict = self.recount.passes[simulation]
+        verdict = self.recount.by_trial[simulation]
         place = next(place for passed, place in self._trials[1][simulation] if passed is verdict)
         report = self._scratch.get(place)
         if "doubt" in report:
@@ -285,21 +302,20 @@ class ResultsFileRun:
         """Faults of the file, the rules it was judged by, and the number of confirmed verdicts."""
         recount = self.recount
         how = [] if self.options.as_recorded else [f"rewards recomputed from {self.path.name}"]
-        confirmed, compared = sum(each.agrees for each in recount.simulations), recount.compared
         return [
             *self.options.marks,
-            *map(in_words, record_findings(recount)),
+            *map(in_words, recount.findings),
             *how,
-            f"judged by tau2-bench {recount.version} ({recount.record.version_from})",
-            f"{confirmed} of {len(compared)} recorded verdicts confirmed"
-            if compared
+            f"judged by tau2-bench {recount.version} ({recount.version_from})",
+            f"{recount.agreeing} of {recount.compared} recorded verdicts confirmed"
+            if recount.compared
             else "no verdict is recorded that could be confirmed",
         ]
 
     @cached_property
     def faults(self) -> list[Finding]:
         """The reasons why the record is not what was recomputed."""
-        found = [each for each in record_findings(self.recount) if each.weight != "remark"]
+        found = [each for each in self.recount.findings if each.weight != "remark"]
         return [each for each in found if each.kind not in _SHOWN_OTHERWISE]
 
     @cached_property
@@ -316,7 +332,7 @@ class ResultsFileRun:
         }
 
     def _doubt_about_one(
-        self, recount: RescoredRecord, judged: RescoredSimulation
+        self, recount: Recount, judged: JudgedSimulation
     ) -> SimulationDoubt | None:
         """Say what is wrong with a simulation: its task, or its recorded verdict."""
         if (words := recount.misfit(judged)) is not None:
@@ -330,7 +346,7 @@ class ResultsFileRun:
 _SHOWN_OTHERWISE = ("missing simulations", "unfinished simulations", "not recomputed")
 
 
-def _status(judged: RescoredSimulation, passed: bool | None, ended: str) -> dict[str, object]:
+def _status(judged: JudgedSimulation, passed: bool | None, ended: str) -> dict[str, object]:
     """Return the status of a simulation where the new verdict decides and not its end alone.
 
     ``ended`` is the status by its end: it stays if that is why there is no verdict.

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from maseval.app.benchmarks import BenchmarkSupport
-from maseval.app.results.variants import IF_UNDECIDED, SOUND, WITHOUT_BREACHES, Variant
+from maseval.app.results.measured import IF_UNDECIDED, SOUND, WITHOUT_BREACHES
 from maseval.benchmark.tau2.data import title_of, version_titled
 from maseval.benchmark.tau2.domains import DOMAINS, UnknownDomainError, domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
@@ -26,9 +26,10 @@ from maseval.core.storage.redaction import REDACTED
 from maseval.core.words import text_or_none
 from maseval.data.kept import package_fingerprint
 from maseval.runs.recording import Recording
+from maseval.stats import Measure
 
 if TYPE_CHECKING:  # most runs are not in a results file
-    from maseval.benchmark.tau2.results import ResultsFile
+    from maseval.benchmark.tau2.results import RecordedFile
 
 TAU2 = "tau2"
 """The name of this benchmark in the configuration of a run."""
@@ -118,9 +119,9 @@ class RecordedSetup:
         )
 
     @classmethod
-    def of_file(cls, file: "ResultsFile") -> "RecordedSetup":
+    def of_file(cls, file: "RecordedFile") -> "RecordedSetup":
         """Parse the ``info`` of a results file; a file of lines records none."""
-        info = {} if file.layout == "lines" else file.raw_info
+        info = file.raw_info
         agent = RecordedSide.of_info(mapping(info, "agent_info"))
         limits = {key: whole_number(info.get(key)) for key in _LIMITS}
         return cls(
@@ -165,6 +166,7 @@ class Tau2Support(BenchmarkSupport):
     """
 
     review = _function("app.results.explain", "review")
+    harm = _function("app.results.explain", "harm")
     limits = _function("app.results.explain", "limits")
     task_findings = _function("app.results.explain", "task_findings")
     timeline = _function("app.results.explain", "timeline_of")
@@ -181,9 +183,11 @@ class Tau2Support(BenchmarkSupport):
     label_questions = _function("app.results.labelling", "label_questions")
     judges = _function("app.results.labelling", "judge_answers")
     calibration = _function("app.results.labelling", "calibration_in_words")
-    recording = _function("app.results.sources", "ResultsFileRun")
+    recording = _function("app.results.sources", "FileRecording")
     holds_results = _function("results", "has_simulations")
+    conversations = _function("app.sharing.conversations", "conversations")
     exports = "tau2-bench"
+    public_name = "tau_bench.text"
     export = _function("app.sharing.export", "export_with_notes")
 
     def made(self, folder: Recording) -> bool:
@@ -231,8 +235,8 @@ class Tau2Support(BenchmarkSupport):
             f"`{fetching_command(version)}` gets the original's.",
         ]
 
-    def variants(self, folder: Recording) -> Sequence[Variant]:
-        found: Sequence[Variant] = ()
+    def measures(self, folder: Recording) -> Sequence[Measure]:
+        found: Sequence[Measure] = ()
         for name in {one.domain for one in folder.planned}:
             with suppress(UnknownDomainError):
                 if has_rules(name):

@@ -15,7 +15,6 @@ from maseval.app.results.recording import ORIGIN, name_of
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
-from maseval.benchmark.tau2.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
 from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
 from maseval.benchmark.tau2.app.running.prepared import OwnAgent
@@ -36,6 +35,7 @@ from maseval.benchmark.tau2.episode import Seat
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.players.scripted import PLAYERS
 from maseval.benchmark.tau2.results.writing import Tau2Report
+from maseval.core.agent_brief import AgentBrief, FunctionAgentAdapter, make_agents
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Simulation
 from maseval.stats.intervals import Interval, mean_interval

@@ -14,12 +14,12 @@ from functools import partial
 
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
-from maseval.benchmark.tau2.agent_brief import AgentBrief
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
 from maseval.benchmark.tau2.app.running.run import Tau2Run, prepare
 from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.core.agent_brief import AgentBrief
 from maseval.core.engine.process import end_signals
 from maseval.core.exceptions import ConfigurationError, RunInterruptedError
 from maseval.core.report import TaskExecutionStatus

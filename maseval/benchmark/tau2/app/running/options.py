@@ -16,8 +16,8 @@ from maseval.app.running.options import (
     option,
 )
 from maseval.app.running.run_options import FolderRunOptions, OutputOptions
-from maseval.benchmark.tau2.agent_brief import MakeAgent
 from maseval.benchmark.tau2.data import VERSIONS_IN_WORDS
+from maseval.core.agent_brief import MakeAgent
 from maseval.core.exceptions import ConfigurationError
 
 BRANCH = "Branch"
@@ -151,6 +151,14 @@ class RunOptions(ConversationOptions, FolderRunOptions):
         alias="lf",
     )
     mode: str = option("normal", "normal, solo or oracle-plan", PARTICIPANTS)
+    perturb: str | None = option(
+        None,
+        "Try robustness: faults=0.2 (tools fail), structure (of answers), prompt=FILE (reworded)",
+        PARTICIPANTS,
+    )
+    ask_confidence: bool = option(
+        False, "Ask the agent after the end how sure it is; one request more", PARTICIPANTS
+    )
     patience: float | None = None
     human: Any = None
     agent_prompt: str | None = None

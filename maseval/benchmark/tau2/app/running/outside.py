@@ -13,8 +13,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentModel
 from maseval.core.agent import AgentAdapter
+from maseval.core.agent_brief import AgentBrief, AgentModel
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.storage.redaction import redact_address, redact_command
 

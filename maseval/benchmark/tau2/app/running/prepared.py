@@ -15,15 +15,15 @@ from typing import Self
 from maseval.app.results.recording import ORIGIN
 from maseval.app.running.folder_run import FolderRun, path_of
 from maseval.app.running.options import ExtraArguments
+from maseval.app.running.own_agents import check_signature, load_agent
 from maseval.app.running.own_code import qualified_name
 from maseval.app.running.prices import ModelPrice, noted_prices
 from maseval.app.running.run_options import check_timeout
-from maseval.benchmark.tau2.agent_brief import AgentModel, MakeAgent
 from maseval.benchmark.tau2.app.results.support import SUPPORT
 from maseval.benchmark.tau2.app.running.failed_only import FailedTasks, find_failed
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.outside import OutsideAgent, is_outside
-from maseval.benchmark.tau2.app.running.own_agents import check_signature, load_agent
+from maseval.benchmark.tau2.app.running.rewording import apply_rewordings
 from maseval.benchmark.tau2.app.running.tasks import (
     TasksByDomain,
     broken_golds,
@@ -39,6 +39,7 @@ from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.formats.message import Tau2Message
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.perturbation import Perturbation
 from maseval.benchmark.tau2.players.human import Person
 from maseval.benchmark.tau2.players.scripted import DEFAULT_ERROR_RATE, PLAYERS
 from maseval.benchmark.tau2.scoring.judge import OFFICIAL_JUDGE, needs_judge
@@ -46,19 +47,26 @@ from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.agent import HUMAN
+from maseval.core.agent_brief import AgentModel, MakeAgent
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import resolve_model
 from maseval.core.outcome import TaskKey
 from maseval.core.providers import check_base_url
 from maseval.core.reasoning import ReasoningPolicy
 from maseval.runs import task_ids
-from maseval.runs.config import CODE
+from maseval.runs.config import CODE, PERTURB
 
 # Arguments of the connection to a model; any other is one of generation, such as temperature.
 _CONNECTION = frozenset(
     {
-        *("api_key", "base_url", "timeout"),
-        *("replies", "delay_seconds", "loop", "usage", "reasoning_policy"),
+        "api_key",
+        "base_url",
+        "timeout",
+        "replies",
+        "delay_seconds",
+        "loop",
+        "usage",
+        "reasoning_policy",
     }
 )
 _RENAMED = {"api_base": "base_url"}
@@ -185,6 +193,11 @@ def choose_participants(options: RunOptions) -> tuple[Agent, User, Mode]:
         raise ConfigurationError(
             f"a prompt is for the reference agent in mode 'normal', but agent is {kind!r} and mode "
             f"is {mode!r}; leave the prompt out, or use --agent llm --agent-model MODEL"
+        )
+    if options.ask_confidence and kind not in ("llm", "own"):
+        raise ConfigurationError(
+            f"ask_confidence asks a model, but agent is {kind!r}; leave it out, or use --agent llm "
+            "or an agent of your own"
         )
     return _agent(kind, options), _user(kind, mode, options), Mode(mode)
 
@@ -346,6 +359,13 @@ class PreparedRun(FolderRun):
             }
             tasks = {domain: some for domain, some in tasks.items() if some}
             run = replace(run, failed=failed)
+        if run.perturbation and (file := run.perturbation.file):
+            if not isinstance(user, ModelSpec):
+                raise ConfigurationError(
+                    "perturb prompt=FILE rewords what a model is told; the "
+                    "user is none: use --user llm --user-model MODEL"
+                )
+            apply_rewordings([task for each in tasks.values() for task in each], file)
         model = user if isinstance(user, ModelSpec) else None
         for each in tasks.values():
             user_id = model.model_id if model else None
@@ -353,6 +373,10 @@ class PreparedRun(FolderRun):
             for task in each if model else ():
                 task.user_data["llm_args"] = model and model.llm_args
         return replace(run, tasks=tasks)
+
+    @cached_property
+    def perturbation(self) -> Perturbation | None:
+        return Perturbation.parse(self.options.perturb) if self.options.perturb else None
 
     @property
     def asks_models(self) -> bool:
@@ -433,6 +457,8 @@ class PreparedRun(FolderRun):
             if isinstance(self.judge, ModelSpec)
             else self.judge and {"model": self.judge},
             "mode": self.mode.value,
+            **({PERTURB: self.perturbation.to_config()} if self.perturbation else {}),
+            **({"asks_confidence": True} if options.ask_confidence else {}),
             **({"texts": self.wording.to_config()} if self.asks_models else {}),
             **({"max_errors": options.max_errors} if release.rules.loop.counts_errors else {}),
             **options.recorded,

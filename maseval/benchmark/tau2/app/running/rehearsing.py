@@ -12,7 +12,6 @@ from dataclasses import replace
 from itertools import count
 
 from maseval.app.results.checklist import TRACE
-from maseval.benchmark.tau2.agent_brief import AgentModel
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.rehearsal import (
     CannotRehearseError,
@@ -21,6 +20,7 @@ from maseval.benchmark.tau2.players.rehearsal import (
     RehearsalRecord,
     make_model,
 )
+from maseval.core.agent_brief import AgentModel
 from maseval.core.context import TaskContext
 from maseval.core.model import ModelAdapter
 from maseval.core.task import Task

@@ -17,11 +17,11 @@ from weakref import WeakSet
 from maseval.app.results.checklist import checklist_of_run
 from maseval.app.results.results import RunResult
 from maseval.app.running.options import takes
+from maseval.app.running.own_agents import attribute_errors
 from maseval.app.running.own_code import title_of
 from maseval.app.running.prices import FreePrices, Prices
-from maseval.benchmark.tau2.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
+from maseval.benchmark.tau2.app.running.confidence import ask_confidence
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.own_agents import attribute_errors
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
 from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode
@@ -30,10 +30,12 @@ from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
 from maseval.benchmark.tau2.domains.releases import Release
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.perturbation import PerturbedAnswers
 from maseval.benchmark.tau2.players.human import Person, SeatView
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
 from maseval.benchmark.tau2.texts.original import Wording
 from maseval.core.agent import AgentAdapter
+from maseval.core.agent_brief import AgentBrief, AgentGroup, make_agents, no_answer_error
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.context import TaskContext
@@ -146,6 +148,15 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
 
     # One simulation.
 
+    def setup_environment(
+        self, agent_data: dict[str, object], task: Task, seed_generator: SeedGenerator
+    ) -> Tau2Environment:
+        environment = super().setup_environment(agent_data, task, seed_generator)
+        if (perturbation := self.prepared.perturbation) is not None:
+            seed = self._seeds(seed_generator).derive_seed("environment/perturb")
+            environment.perturbed = PerturbedAnswers(perturbation, seed)
+        return environment
+
     def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
         """Return a model with the connection that was given for its role."""
         model = self.prepared.models.get(kwargs.get("register_name", ""))
@@ -218,6 +229,18 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         return answer
 
     def execution_loop(
+        self,
+        agents: Sequence[AgentAdapter],
+        task: Task,
+        environment: Tau2Environment,
+        user: User | None,
+    ) -> object:
+        answer = self._converse_with_own(agents, task, environment, user)
+        if self.prepared.options.ask_confidence and len(agents) == 1:
+            ask_confidence(agents[0])
+        return answer
+
+    def _converse_with_own(
         self,
         agents: Sequence[AgentAdapter],
         task: Task,

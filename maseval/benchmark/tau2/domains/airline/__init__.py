@@ -3,12 +3,17 @@
 After tau2-bench v0.2.0, src/tau2/domains/airline/ (MIT, Sierra Research).
 """
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from maseval.benchmark.tau2.domains.airline.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.airline.models import AirlineDB
 from maseval.benchmark.tau2.domains.airline.tools import CERTIFICATE_IDS, AirlineTools
 from maseval.benchmark.tau2.domains.domain import (
+    Customers,
     Domain,
     LateRules,
+    MoneyField,
     OpenChoice,
     PermanenceRule,
     append_only,
@@ -53,12 +58,27 @@ PERMANENCE = (
     ),
 )
 
+
+def _payments(reservation: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for each in reservation["payment_history"]:
+        yield each["payment_id"], each["amount"]
+
+
+def _issued(user: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    # What is paid with a gift card or an older certificate stands in the payment history.
+    for name, method in user["payment_methods"].items():
+        if name in CERTIFICATE_IDS:
+            yield name, -method["amount"]
+
+
 AIRLINE = Domain(
     name="airline",
     db=AirlineDB,
     toolkit=AirlineTools,
     solo_refusal="Airline domain does not support solo mode",
     permanence=PERMANENCE,
+    money=(MoneyField("reservations", _payments), MoneyField("users", _issued)),
+    customers=Customers("users", "user_id"),
     rules=LateRules("airline.rules"),
     choices=CHOICES,
 )

@@ -184,7 +184,9 @@ class AccountTools(Desk):
     ) -> str:
         """Credit an amount to a checking account."""
         credited, account = self._creditable(
-            *(account_id, amount, credit_type),
+            account_id,
+            amount,
+            credit_type,
             ("rebate_credit", "fee_refund"),
             ("checking",),
             "a checking account. Credits can only be applied to checking accounts.",
@@ -199,7 +201,9 @@ class AccountTools(Desk):
     ) -> str:
         """Credit an amount to a savings account, whose holdings are written without a sign."""
         credited, account = self._creditable(
-            *(account_id, amount, credit_type),
+            account_id,
+            amount,
+            credit_type,
             ("interest_correction", "fee_refund", "goodwill_credit"),
             ("saving", "savings"),
             "a savings account. This tool only applies to savings accounts.",

@@ -27,20 +27,38 @@ from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.base import ToolType
 
 _CLOSURE_REASONS = (
-    *("annual_fee", "not_using_card", "found_better_card", "unhappy_with_rewards"),
-    *("simplifying_finances", "negative_experience", "other"),
+    "annual_fee",
+    "not_using_card",
+    "found_better_card",
+    "unhappy_with_rewards",
+    "simplifying_finances",
+    "negative_experience",
+    "other",
 )
 _CREDIT_REASONS = (
-    *("goodwill_adjustment", "promotional_credit", "annual_fee_reversal", "late_fee_reversal"),
-    *("interest_charge_reversal", "dispute_resolution", "price_match", "retention_offer"),
-    *("error_correction", "other"),
+    "goodwill_adjustment",
+    "promotional_credit",
+    "annual_fee_reversal",
+    "late_fee_reversal",
+    "interest_charge_reversal",
+    "dispute_resolution",
+    "price_match",
+    "retention_offer",
+    "error_correction",
+    "other",
 )
 _FLAG_TYPES = ("annual_fee_waived", "promotional_apr", "rewards_bonus", "other")
 _FLAG_REASONS = ("retention_offer", "loyalty_benefit", "promotional", "error_correction", "other")
 _DENIAL_REASONS = (
-    *("insufficient_account_age", "cooldown_period_active", "pending_disputes"),
-    *("pending_replacement_card", "past_due_balance", "high_utilization"),
-    *("insufficient_payment_history", "requested_amount_exceeds_limit", "other"),
+    "insufficient_account_age",
+    "cooldown_period_active",
+    "pending_disputes",
+    "pending_replacement_card",
+    "past_due_balance",
+    "high_utilization",
+    "insufficient_payment_history",
+    "requested_amount_exceeds_limit",
+    "other",
 )
 _OPEN_DISPUTE = ("SUBMITTED", "UNDER_REVIEW", "PENDING")
 _OPEN_ORDER = ("PENDING", "PROCESSING", "SHIPPED")

@@ -22,7 +22,12 @@ from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 from maseval.benchmark.tau2.domains.base import ToolType
 
 _CLOSING_REASONS = (
-    *("lost", "stolen", "fraud_suspected", "damaged", "no_longer_needed", "account_closing"),
+    "lost",
+    "stolen",
+    "fraud_suspected",
+    "damaged",
+    "no_longer_needed",
+    "account_closing",
 )
 _UNSAFE = ("lost", "stolen", "fraud_suspected")
 

@@ -414,11 +414,32 @@ class Shell:
         ]
         kept = "--bind" if self._writable else "--ro-bind"
         return [
-            *(self._bwrap, *system, "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"),
-            *(kept, self._folder, _INSIDE, "--chdir", _INSIDE, "--unshare-all"),
-            *("--die-with-parent", "--new-session", "--clearenv"),
-            *("--setenv", "PATH", "/usr/bin:/bin", "--setenv", "LC_ALL", "C.UTF-8"),
-            *("bash", "-c", command),
+            self._bwrap,
+            *system,
+            "--proc",
+            "/proc",
+            "--dev",
+            "/dev",
+            "--tmpfs",
+            "/tmp",
+            kept,
+            self._folder,
+            _INSIDE,
+            "--chdir",
+            _INSIDE,
+            "--unshare-all",
+            "--die-with-parent",
+            "--new-session",
+            "--clearenv",
+            "--setenv",
+            "PATH",
+            "/usr/bin:/bin",
+            "--setenv",
+            "LC_ALL",
+            "C.UTF-8",
+            "bash",
+            "-c",
+            command,
         ]
 
 

@@ -211,7 +211,9 @@ class BankingDB(DB):
 
 _COUNTED_AS = {"credit_card_transaction_history": "credit_card_transactions"}
 _NOT_COUNTED = {
-    *("bank_account_transaction_history", "task_config", "debit_card_orders"),
+    "bank_account_transaction_history",
+    "task_config",
+    "debit_card_orders",
     "debit_card_disputes",
 }
 

@@ -29,20 +29,35 @@ from maseval.benchmark.tau2.domains.base import ToolType
 
 _CARD_ACTIONS = ("keep_active", "cancel_and_reissue")
 _DISPUTE_REASONS = (
-    *("unauthorized_fraudulent_charge", "duplicate_charge", "incorrect_amount"),
-    *("goods_services_not_received", "goods_services_not_as_described"),
-    *("canceled_subscription_still_charging", "refund_never_processed"),
+    "unauthorized_fraudulent_charge",
+    "duplicate_charge",
+    "incorrect_amount",
+    "goods_services_not_received",
+    "goods_services_not_as_described",
+    "canceled_subscription_still_charging",
+    "refund_never_processed",
 )
 _RESOLUTIONS = ("full_refund", "partial_refund")
 _FRAUD = ("unauthorized_transaction", "card_present_fraud", "card_not_present_fraud")
 _DEBIT_CATEGORIES = (
-    *("unauthorized_transaction", "atm_cash_discrepancy", "atm_deposit_not_credited"),
-    *("duplicate_charge", "incorrect_amount", "goods_services_not_received"),
-    *("recurring_charge_after_cancellation", "card_present_fraud", "card_not_present_fraud"),
+    "unauthorized_transaction",
+    "atm_cash_discrepancy",
+    "atm_deposit_not_credited",
+    "duplicate_charge",
+    "incorrect_amount",
+    "goods_services_not_received",
+    "recurring_charge_after_cancellation",
+    "card_present_fraud",
+    "card_not_present_fraud",
 )
 _DEBIT_TYPES = (
-    *("pin_purchase", "signature_purchase", "online_purchase", "atm_withdrawal"),
-    *("atm_deposit", "recurring_payment", "person_to_person"),
+    "pin_purchase",
+    "signature_purchase",
+    "online_purchase",
+    "atm_withdrawal",
+    "atm_deposit",
+    "recurring_payment",
+    "person_to_person",
 )
 _PIN_COMPROMISED = ("yes_shared", "yes_observed", "no", "unknown")
 _DEBIT_CARD_ACTIONS = ("keep_active", "freeze_pending_investigation", "close_and_reissue")
@@ -150,8 +165,17 @@ class TransactionTools(Desk):
         """File a dispute about money that has left an account; nothing is looked up."""
         given = given_to(locals())
         require(
-            *(transaction_id, account_id, card_id, user_id, dispute_category, transaction_date),
-            *(discovery_date, disputed_amount, transaction_type, pin_compromised, card_action),
+            transaction_id,
+            account_id,
+            card_id,
+            user_id,
+            dispute_category,
+            transaction_date,
+            discovery_date,
+            disputed_amount,
+            transaction_type,
+            pin_compromised,
+            card_action,
         )
         if customer_max_liability_amount is None:
             raise Refused("Error: customer_max_liability_amount is required.")
@@ -320,7 +344,10 @@ class TransactionTools(Desk):
         given = given_to(locals())
         needed = "credit_card_account_id, user_id, shipping_address, reason"
         require(
-            *(credit_card_account_id, user_id, shipping_address, reason),
+            credit_card_account_id,
+            user_id,
+            shipping_address,
+            reason,
             error=f"Missing required parameters ({needed}).",
         )
         require_choice("reason", reason, _REPLACEMENT_REASONS)

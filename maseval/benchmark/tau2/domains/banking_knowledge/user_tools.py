@@ -35,10 +35,19 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
 from maseval.benchmark.tau2.domains.base import ToolType, for_tasks
 
 _APPLIED_FOR = (
-    *("Bronze Rewards Card", "Business Bronze Rewards Card", "Business Gold Rewards Card"),
-    *("Business Platinum Rewards Card", "Business Silver Rewards Card", "Crypto-Cash Back"),
-    *("Diamond Elite Card", "EcoCard", "Gold Rewards Card", "Green Rewards Card"),
-    *("Platinum Rewards Card", "Silver Rewards Card", "Silver Zoom Card"),
+    "Bronze Rewards Card",
+    "Business Bronze Rewards Card",
+    "Business Gold Rewards Card",
+    "Business Platinum Rewards Card",
+    "Business Silver Rewards Card",
+    "Crypto-Cash Back",
+    "Diamond Elite Card",
+    "EcoCard",
+    "Gold Rewards Card",
+    "Green Rewards Card",
+    "Platinum Rewards Card",
+    "Silver Rewards Card",
+    "Silver Zoom Card",
 )
 
 # Per cent of cash back by category; "default" is every other category.

@@ -8,14 +8,20 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/ (MIT, Sierra Resear
 
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, Self
 
 from maseval.benchmark.tau2.data import VARIANT_MARK
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import Desk, bank_tool, descriptions
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
+    Desk,
+    amount_in,
+    balance,
+    bank_tool,
+    descriptions,
+)
 from maseval.benchmark.tau2.domains.banking_knowledge.documents import (
     OPENAI,
     QWEN,
@@ -36,7 +42,16 @@ from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
 from maseval.benchmark.tau2.domains.banking_knowledge.tools import KnowledgeTools
 from maseval.benchmark.tau2.domains.banking_knowledge.user_tools import KnowledgeUserTools
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
-from maseval.benchmark.tau2.domains.domain import Domain, LateRules, OpenChoice
+from maseval.benchmark.tau2.domains.domain import (
+    Customers,
+    Domain,
+    LateRules,
+    MoneyField,
+    OpenChoice,
+    PermanenceRule,
+    ends_with,
+    stays,
+)
 from maseval.benchmark.tau2.texts.loading import load_texts
 from maseval.benchmark.tau2.texts.texts import fill_parts
 from maseval.benchmark.tau2.world.state.copying import Memo
@@ -317,9 +332,45 @@ def variant_named(name: str) -> KnowledgeVariant:
 CHOICES = (
     OpenChoice("reason for closing", "reason", ("close_bank_account_7392",)),
     OpenChoice(
-        *("expedited shipping", "expedited_shipping", ("order_replacement_credit_card_7291",)),
+        "expedited shipping",
+        "expedited_shipping",
+        ("order_replacement_credit_card_7291",),
         settled_by=re.compile(r"expedit|rush|fast|quick|as soon as", re.IGNORECASE),
     ),
+)
+
+
+# Values that no tool can undo.
+PERMANENCE = (
+    *(
+        PermanenceRule(table, ("status",), ends_with("CLOSED"), "what was closed stays closed")
+        for table in ("accounts", "credit_card_accounts", "debit_cards")
+    ),
+    *(
+        PermanenceRule(table, (), stays, "a booking cannot be removed")
+        for table in ("credit_card_transaction_history", "bank_account_transaction_history")
+    ),
+)
+
+
+def _holdings(account: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    yield "holdings", -balance(dict(account))
+
+
+def _owed(card: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    yield "owed", amount_in(card.get("current_balance", 0))
+
+
+def _credited(booking: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    # It changes no balance.
+    if booking.get("category") == "Statement Credit":
+        yield "credit", amount_in(booking.get("transaction_amount", 0))
+
+
+MONEY = (
+    MoneyField("accounts", _holdings),
+    MoneyField("credit_card_accounts", _owed),
+    MoneyField("credit_card_transaction_history", _credited),
 )
 
 
@@ -352,5 +403,8 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         documents=lambda folder: knowledge_base(folder).documents,
         rules=LateRules("banking_knowledge.rules"),
         choices=CHOICES,
+        permanence=PERMANENCE,
+        money=MONEY,
+        customers=Customers("users", "user_id"),
         solo_refusal="banking_knowledge domain does not support solo mode",
     )

@@ -4,13 +4,16 @@ After tau2-bench v0.2.0, src/tau2/domains/retail/ (MIT, Sierra Research).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from maseval.benchmark.tau2.domains.base import ToolType, is_tool
 from maseval.benchmark.tau2.domains.domain import (
+    Customers,
     Domain,
     LateRules,
+    MoneyField,
     OpenChoice,
     PermanenceRule,
     append_only,
@@ -86,7 +89,9 @@ CHOICES = (
     payment_choice("payment_method_id", *OF_ITEMS),
     OpenChoice("items", "item_ids", REPLACING, unordered=True, beside=("new_item_ids",)),
     OpenChoice(
-        *("reason", "reason", (CANCEL,)),
+        "reason",
+        "reason",
+        (CANCEL,),
         settled_by=re.compile(
             r"mistake|accident|no longer|\bneed|\breason|because|financ|money|wait|better deal",
             re.IGNORECASE,
@@ -112,11 +117,28 @@ PERMANENCE = (
             "orders", (field,), once_set, "what was requested for an order cannot be taken back"
         )
         for field in (
-            *("cancel_reason", "exchange_items", "exchange_new_items", "return_items"),
-            *("exchange_payment_method_id", "return_payment_method_id"),
+            "cancel_reason",
+            "exchange_items",
+            "exchange_new_items",
+            "return_items",
+            "exchange_payment_method_id",
+            "return_payment_method_id",
         )
     ),
 )
+
+
+def _order_money(order: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for each in order["payment_history"]:
+        sign = 1 if each["transaction_type"] == "payment" else -1
+        yield each["payment_method_id"], sign * each["amount"]
+    # Exchanges and returns are requested: the money moves when the items are back.
+    if order["exchange_price_difference"]:
+        yield str(order["exchange_payment_method_id"]), order["exchange_price_difference"]
+    prices = {item["item_id"]: item["price"] for item in order["items"]}
+    for item_id in order["return_items"] or ():
+        yield str(order["return_payment_method_id"]), -prices.get(item_id, 0.0)
+
 
 RETAIL = Domain(
     name="retail",
@@ -127,6 +149,8 @@ RETAIL = Domain(
     rules=LateRules("retail.rules"),
     choices=CHOICES,
     permanence=PERMANENCE,
+    money=[MoneyField("orders", _order_money)],
+    customers=Customers("users", "user_id"),
 )
 
 RETAIL_WITH_ITEMS = replace(RETAIL, toolkit=ItemRetailTools, lenient_toolkit=LenientItemRetailTools)

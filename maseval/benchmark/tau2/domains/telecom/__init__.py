@@ -6,11 +6,15 @@ phone and press its buttons, so the agent must find the fault by asking.
 After tau2-bench v0.2.0, src/tau2/domains/telecom/ (MIT, Sierra Research).
 """
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from maseval.benchmark.tau2.domains.domain import (
+    Customers,
     Domain,
     LateRules,
+    MoneyField,
     PermanenceRule,
     Policy,
     append_only,
@@ -84,6 +88,12 @@ PERMANENCE = (
 )
 
 
+def _billed(bill: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    yield "charged", sum(item["amount"] for item in bill["line_items"])
+    if bill["status"] == BillStatus.PAID:
+        yield "paid", bill["total_due"]
+
+
 def _policy(support: str, solo_support: str) -> Policy:
     def compose(folder: Path, solo: bool) -> str:
         main = folder / ("main_policy_solo.md" if solo else "main_policy.md")
@@ -116,6 +126,8 @@ def _telecom(name: str, policy: Policy) -> Domain:
         },
         rules=LateRules("telecom.rules"),
         permanence=PERMANENCE,
+        money=[MoneyField("bills", _billed)],
+        customers=Customers("customers", "customer_id", {"lines": "line_ids"}),
     )
 
 

@@ -140,7 +140,11 @@ class AuditedDomain:
         """
         grade, weight = FORMS[severity]
         return TaskFinding(
-            *("audit", "task", kind, rule or kind, text),
+            "audit",
+            "task",
+            kind,
+            rule or kind,
+            text,
             grade=grade,
             call=call,
             evidence=evidence,

@@ -16,8 +16,17 @@ from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.words import count_of, excerpt
 
 _TASK = {
-    *("id", "description", "user_scenario", "ticket", "initial_state", "evaluation_criteria"),
-    *("annotations", "user_tools", "required_documents", "issues", "metadata"),
+    "id",
+    "description",
+    "user_scenario",
+    "ticket",
+    "initial_state",
+    "evaluation_criteria",
+    "annotations",
+    "user_tools",
+    "required_documents",
+    "issues",
+    "metadata",
 }
 _SCENARIO = {"persona", "instructions"}
 _TOLD = ("reason_for_call", "known_info", "unknown_info", "task_instructions")

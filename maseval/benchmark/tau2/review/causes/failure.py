@@ -239,15 +239,15 @@ class Failure(Conversation):
     @cached_property
     def forbidden(self) -> list[tuple[CallMade, Finding]]:
         """The done writes, not of the reference solution, that a rule about the state forbids."""
-        return [
-            (each, breach)
-            for breach, call in check_case(self.case, scripted=True).breaking_calls
-            for each in self.done
-            if breach.counts
-            and breach.message == each.message_index
-            and same_call(call, each.call)
-            and not self.is_gold(each.call)
-        ]
+        found = []
+        for breach, call in check_case(self.case, scripted=True).breaking_calls:
+            if not breach.counts:
+                continue
+            for write in self.done:
+                is_meant = breach.message == write.message_index and same_call(call, write.call)
+                if is_meant and not self.is_gold(write.call):
+                    found.append((write, breach))
+        return found
 
     @property
     def did_its_part(self) -> bool:

@@ -177,7 +177,11 @@ def unsound_task(failure: Failure) -> Finding | None:
     sound = failure.explanation.sound
     if sound is None or sound.kind != LEFT_OUT or not sound.text.startswith(_IMPOSSIBLE):
         return None
-    return _blame("task", "unsound", sound.text)
+    circles = went_in_circles(failure)
+    known = _blame("task", "unsound", sound.text, evidence=tuple(_facts(failure)))
+    if circles is None:
+        return known
+    return replace(known, also="agent", evidence=(circles.text, *known.evidence))
 
 
 def choice_left_open(failure: Failure) -> Finding | None:

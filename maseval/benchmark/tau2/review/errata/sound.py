@@ -181,14 +181,8 @@ def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
     words += ["the same calls in another order"] * swapped
     # What must come before them is no write, and is made by the solution: a tool is unlocked.
     kit = setting.domain.toolkit
-    before = [
-        each
-        for each in solution
-        if each not in steps
-        and each.requestor == "assistant"
-        and kit.has_tool(each.name)
-        and kit.mutates(each.name)
-    ]
+    others = [step for step in solution if step not in steps and step.requestor == "assistant"]
+    before = [step for step in others if kit.has_tool(step.name) and kit.mutates(step.name)]
     said = [value for twin in twins for value in twin.said]
     return _MadeAlike([*before, *as_made], words, any(twin.chosen for twin in twins), said)
 

@@ -1,7 +1,7 @@
 """A world at one moment, whose records can be looked up and compared field by field."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
@@ -84,6 +84,16 @@ class WorldSnapshot:
             except (KeyError, IndexError, TypeError):
                 return ABSENT
         return value
+
+    def rows(self, side: DatabaseSide, table: str) -> Mapping[str, object]:
+        """Return the records of a table by id; one that is no table of records has none."""
+        content = self.side(side).get(table)
+        if isinstance(content, TableState):
+            changed = {key: _parse(text) for key, text in content.changes.items()}
+            rows = {**content.shared.raw, **changed}
+            return {key: row for key, row in rows.items() if row is not ABSENT}
+        found = {} if content is None else by_id(content)
+        return found if isinstance(found, Mapping) else {}
 
     def _record(self, place: FieldPlace) -> object:
         content = self.side(place.side).get(place.table)

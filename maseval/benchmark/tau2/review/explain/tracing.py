@@ -247,18 +247,18 @@ def _first_loss(
     rules: Sequence[PermanenceRule], played: WorldHistory, gold: WorldHistory
 ) -> Divergence | None:
     """Return the first call after which a value could no longer become the gold one."""
-    if lost := _lost(rules, played.start, gold.end):
+    if lost := next(losses(rules, played.start, gold.end), None):
         return Divergence(True, f"from the start: {lost[1]}", place=lost[0])
     for made, after in played.steps:
-        if lost := _lost(rules, after, gold.end):
+        if lost := next(losses(rules, after, gold.end), None):
             return Divergence(True, lost[1], made.message_index, made, lost[0])
     return None
 
 
-def _lost(
+def losses(
     rules: Sequence[PermanenceRule], now: WorldSnapshot, gold: WorldSnapshot
-) -> tuple[FieldPlace, str] | None:
-    """Return a value that can no longer become the gold one."""
+) -> Iterator[tuple[FieldPlace, str]]:
+    """Yield each value that can no longer become the gold one, with the reason."""
     ruled = (
         (place, rule)
         for record in differing_records(gold, now)
@@ -268,8 +268,7 @@ def _lost(
     )
     for place, rule in ruled:
         if rule.unreachable(now.value(place), gold.value(place)):
-            return place, rule.reason
-    return None
+            yield place, rule.reason
 
 
 def _places(

@@ -119,7 +119,8 @@ def _writes_its_fields(kind: type[Record]) -> bool:
     """Return True if a record is written field by field: nothing added, left out or changed."""
     decorators = kind.__pydantic_decorators__
     ways = (
-        *(decorators.field_serializers, decorators.model_serializers),
+        decorators.field_serializers,
+        decorators.model_serializers,
         decorators.computed_fields,
     )
     fields = kind.model_fields.values()

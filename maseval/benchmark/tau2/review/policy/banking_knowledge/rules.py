@@ -34,7 +34,8 @@ from maseval.benchmark.tau2.review.words import has_date
 _IDENTITY = "Additional Instructions: Authenticating Users"
 _GUIDELINES = "Guidelines"
 _CREDITS = (
-    *("apply_checking_account_credit_5829", "apply_savings_account_credit_6831"),
+    "apply_checking_account_credit_5829",
+    "apply_savings_account_credit_6831",
     "submit_interest_discrepancy_report_7294",
 )
 _ORDER, _CLOSE_CARD = "order_debit_card_5739", "close_debit_card_4721"
@@ -50,24 +51,46 @@ _READ_BEFORE = {
 }
 _WRITES = frozenset(
     {
-        *(*_CREDITS, _ORDER, _CLOSE_CARD, _FREEZE, _DISPUTE, *_READ_BEFORE, *ACTIVATED_BY),
-        *("open_bank_account_4821", "close_bank_account_7392", "change_user_email"),
-        *("log_credit_card_closure_reason_4521", "apply_statement_credit_8472"),
-        *("apply_credit_card_account_flag_6147", "submit_credit_limit_increase_request_7392"),
-        *("order_replacement_credit_card_7291", "set_debit_card_recurring_block_7382"),
-        *("file_credit_card_transaction_dispute_4829", "unfreeze_debit_card_3893"),
-        *("transfer_funds_between_bank_accounts_7291", "pay_credit_card_from_checking_9182"),
-        *("reset_debit_card_pin_6284", "change_debit_card_pin_6285"),
-        *("clear_debit_card_fraud_alert_4892", "update_transaction_rewards_3847"),
+        *_CREDITS,
+        _ORDER,
+        _CLOSE_CARD,
+        _FREEZE,
+        _DISPUTE,
+        *_READ_BEFORE,
+        *ACTIVATED_BY,
+        "open_bank_account_4821",
+        "close_bank_account_7392",
+        "change_user_email",
+        "log_credit_card_closure_reason_4521",
+        "apply_statement_credit_8472",
+        "apply_credit_card_account_flag_6147",
+        "submit_credit_limit_increase_request_7392",
+        "order_replacement_credit_card_7291",
+        "set_debit_card_recurring_block_7382",
+        "file_credit_card_transaction_dispute_4829",
+        "unfreeze_debit_card_3893",
+        "transfer_funds_between_bank_accounts_7291",
+        "pay_credit_card_from_checking_9182",
+        "reset_debit_card_pin_6284",
+        "change_debit_card_pin_6285",
+        "clear_debit_card_fraud_alert_4892",
+        "update_transaction_rewards_3847",
         "request_temporary_debit_card_limit_increase_8374",
     }
 )
 _READS = frozenset(
     {
-        *("get_referrals_by_user", "get_credit_card_transactions_by_user", _HISTORY, *_DECIDING),
-        *("get_credit_card_accounts_by_user", "get_all_user_accounts_by_user_id_3847"),
-        *("get_debit_cards_by_account_id_7823", "get_debit_dispute_status_7483", _DISPUTES),
-        *("get_closure_reason_history_8293", "get_atm_deposit_images_8473"),
+        "get_referrals_by_user",
+        "get_credit_card_transactions_by_user",
+        _HISTORY,
+        *_DECIDING,
+        "get_credit_card_accounts_by_user",
+        "get_all_user_accounts_by_user_id_3847",
+        "get_debit_cards_by_account_id_7823",
+        "get_debit_dispute_status_7483",
+        _DISPUTES,
+        "get_closure_reason_history_8293",
+        "get_atm_deposit_images_8473",
     }
 )
 _CARRIED_OUT_BY = {

@@ -193,8 +193,11 @@ def _has_status(call: RetailCall) -> Iterator[Answer]:
 _STATUS_RULES = (
     ("cancel.status", "Cancel pending order: 1st paragraph", CANCEL),
     (
-        *("modify.status", "Modify pending order: 1st paragraph; Modify items: 1st paragraph"),
-        *(MODIFY_ITEMS, MODIFY_ADDRESS, MODIFY_PAYMENT),
+        "modify.status",
+        "Modify pending order: 1st paragraph; Modify items: 1st paragraph",
+        MODIFY_ITEMS,
+        MODIFY_ADDRESS,
+        MODIFY_PAYMENT,
     ),
     ("return.status", "Return delivered order: 1st paragraph", RETURN),
     ("exchange.status", "Exchange delivered order: 1st paragraph", EXCHANGE),

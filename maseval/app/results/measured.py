@@ -1,0 +1,290 @@
+"""The numbers of a run: the official one, and those that its benchmark declares beside it.
+
+The official number counts every simulation by the benchmark's own verdict, and none ever replaces
+it. A ``Measure`` counts the same simulations by another value: what evaluators recorded beside the
+verdict, or, by the findings about each, a verdict that is turned round or left out. All have
+intervals by the method of the official number.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from maseval.app.benchmarks import support_for
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
+from maseval.core.outcome import Outcome, Simulation
+from maseval.core.words import between, count_of, percent
+from maseval.runs.recording import Recording
+from maseval.stats import Estimate, Measure, summarise
+from maseval.stats.clusters import counted_tasks
+from maseval.stats.measures import Findings, MeasuredMean, Value, mean_of_quantity, measured
+from maseval.stats.summary import estimate
+
+OFFICIAL = "official"
+
+
+def _fail_breaches(outcome: Outcome, findings: Sequence[Finding], undecided: bool = False) -> Value:
+    policy = [each for each in findings if each.source == "policy"]
+    decided = policy if undecided else [each for each in policy if each.grade != "undecided"]
+    broken = any(each.weight == "state" for each in decided)
+    return outcome.passed and not broken
+
+
+def _judge_soundly(outcome: Outcome, findings: Sequence[Finding]) -> Value:
+    kinds = {each.kind for each in findings if each.source == "erratum"}
+    if LEFT_OUT in kinds:
+        return None
+    if outcome.passed is None or not kinds & {SOUND_PASS, SOUND_FAIL}:
+        return outcome.passed
+    return SOUND_PASS in kinds
+
+
+WITHOUT_BREACHES = Measure(
+    "without breaches found",
+    "a pass counts only if no breach about state or money was found: an upper bound, as there may "
+    "be breaches that no rule finds",
+    value=_fail_breaches,
+    by_findings=True,
+)
+IF_UNDECIDED = Measure(
+    "without breaches found, if every undecided case were a breach",
+    "the same, counting as a breach what the record does not decide",
+    value=partial(_fail_breaches, undecided=True),
+    by_findings=True,
+)
+SOUND = Measure(
+    "over sound tasks",
+    "tasks on which no verdict can be right are left out, and other faulty tasks are scored "
+    "as corrected",
+    value=_judge_soundly,
+    whole_tasks=True,
+    by_findings=True,
+)
+
+
+@dataclass(frozen=True)
+class MeasuredScore:
+    """A measure of a domain, or of all; the first is the official number, without a measure.
+
+    ``left_out_tasks`` have no simulation that counts, ``left_out`` is the number of simulations
+    with a verdict that do not. ``differing`` verdicts are not the official ones. A quantity has a
+    ``mean``, and everything else a ``pass_hat``.
+    """
+
+    domain: str
+    measure: Measure | None
+    tasks: int
+    simulations: int
+    pass_hat: Mapping[int, Estimate]
+    left_out_tasks: int = 0
+    left_out: int = 0
+    differing: int = 0
+    mean: MeasuredMean | None = None
+
+    @property
+    def counted(self) -> str:
+        return OFFICIAL if self.measure is None else self.measure.name
+
+    @property
+    def is_official(self) -> bool:
+        return self.measure is None
+
+    @property
+    def is_recorded(self) -> bool:
+        """True if evaluators gave the values: a number of its own, even where it is the same."""
+        return self.measure is not None and not self.measure.by_findings
+
+    @property
+    def same(self) -> bool:
+        """True if it counts what the official number counts."""
+        return not self.is_recorded and not self.left_out and not self.differing
+
+    @property
+    def effect(self) -> str:
+        """A phrase on what is not as in the official number."""
+        left_out = f"{count_of(self.left_out_tasks, 'task')} left out, " * bool(self.left_out)
+        differ = "verdict differs" if self.differing == 1 else "verdicts differ"
+        return f"{left_out}{self.differing} {differ}"
+
+    @property
+    def told(self) -> str:
+        """What a reader should know of it: its meaning, or its effect on the official number."""
+        if not self.is_recorded or self.measure is None:
+            return f"{self.counted}: {self.effect}"
+        words = [self.measure.meaning]
+        if self.left_out:
+            words.append(f"no value in {count_of(self.left_out, 'simulation')}")
+        if self.measure.complement and (first := self.pass_hat.get(1)) and first.value is not None:
+            span = between(1 - first.high, 1 - first.low)
+            words.append(f"{self.measure.complement} {percent(1 - first.value)} {span}")
+        if self.mean is not None:
+            words.append(self.mean_in_words)
+        return f"{self.counted}: {'; '.join(filter(None, words))}"
+
+    @property
+    def mean_in_words(self) -> str:
+        """The mean of a quantity with its interval, in its unit."""
+        if self.mean is None or self.measure is None:
+            return ""
+        span = self.mean.interval
+        around = f" [{span.low:,.4g}, {span.high:,.4g}]" if span else ""
+        return " ".join(filter(None, [f"{self.mean.value:,.4g}{around}", self.measure.unit]))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The numbers of what counts, and of what does not or counts otherwise."""
+        return {
+            "tasks": self.tasks,
+            "simulations": self.simulations,
+            "left_out_tasks": self.left_out_tasks,
+            "left_out_simulations": self.left_out,
+            "differing_verdicts": self.differing,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = {f"pass^{k}": each.in_brief() for k, each in self.pass_hat.items()}
+        if self.mean is not None:
+            values["mean"] = self.mean.to_dict()
+        return {"domain": self.domain, "counted": self.counted, **self.counts, **values}
+
+
+def measured_scores(
+    outcomes: Sequence[Outcome],
+    findings: Findings,
+    measures: Sequence[Measure],
+    planned: Iterable[Simulation] | None = None,
+) -> list[MeasuredScore]:
+    """Return the official number of each domain, and of all, each with the others below it."""
+    if planned is not None:
+        planned = dict.fromkeys(planned)
+        outcomes = [e for e in outcomes if (e.domain, e.task_id, e.trial) in planned]
+    if not outcomes:
+        return []
+    found = []
+    groups = summarise(outcomes, planned=planned).groups
+    every = [each for each in outcomes if each.passed is not None]
+    beside = [each for each in measures if not each.decides]
+    kept = {each: _counted(every, each, findings) for each in beside if each.kind != "quantity"}
+    for group in groups:
+        official, judged = group.pass_hat, _of_group(every, group.group)
+        tasks = len({(each.domain, each.task_id) for each in judged})
+        found.append(MeasuredScore(group.name, None, tasks, len(judged), official))
+        for measure in beside:
+            if measure.kind == "quantity":
+                found.append(_quantity(group.name, measure, _of_group(outcomes, group.group)))
+            else:
+                mine = _of_group(kept[measure], group.group)
+                found.append(_score(group.name, measure, judged, mine, official))
+    return found
+
+
+def _counted(outcomes: Iterable[Outcome], measure: Measure, findings: Findings) -> list[Outcome]:
+    """Return the outcomes that count by a measure, as they count."""
+    return [each for each in measured(outcomes, measure, findings) if each.passed is not None]
+
+
+def _quantity(domain: str, measure: Measure, outcomes: Sequence[Outcome]) -> MeasuredScore:
+    mean = mean_of_quantity(outcomes, measure)
+    number = sum(measure.of(each) is not None for each in outcomes)
+    return MeasuredScore(domain, measure, mean.tasks if mean else 0, number, {}, mean=mean)
+
+
+def _of_group(outcomes: Sequence[Outcome], group: str | None) -> Sequence[Outcome]:
+    return outcomes if group is None else [each for each in outcomes if each.domain == group]
+
+
+def _score(
+    domain: str,
+    measure: Measure,
+    judged: Sequence[Outcome],
+    kept: Sequence[Outcome],
+    official: Mapping[int, Estimate],
+) -> MeasuredScore:
+    """Count what is ``kept`` of all with a verdict; a task with fewer than k trials has no say."""
+    verdicts = {(each.domain, each.task_id, each.trial): each.passed for each in judged}
+    trials, places = counted_tasks(kept)
+    differing = sum(each.passed != verdicts[each.domain, each.task_id, each.trial] for each in kept)
+    pass_hat = official  # what is the same is estimated once
+    if differing or len(kept) < len(judged):
+        pass_hat = {}
+        for k in official if measure.kind == "verdict" else [1]:
+            enough = [at for at, each in enumerate(trials) if each.total >= k]
+            if enough:
+                at_places = None if places is None else [places[at] for at in enough]
+                pass_hat[k] = estimate([trials[at] for at in enough], k, places=at_places)
+    return MeasuredScore(
+        domain,
+        measure,
+        len(trials),
+        len(kept),
+        pass_hat,
+        len({(each.domain, each.task_id) for each in judged}) - len(trials),
+        len(judged) - len(kept),
+        differing,
+    )
+
+
+def measure_named(recording: Recording, name: str) -> Measure | None:
+    """Return a measure of a run's benchmark by its name; None for that which the verdict is."""
+    declared = support_for(recording).measures(recording)
+    for each in declared:
+        if each.name == name:
+            return None if each.decides else each
+    known = ", ".join(each.name for each in declared) or "no measure beside its verdict"
+    raise ConfigurationError(
+        f"{recording.path} has no measure {name!r}; its benchmark declares {known}"
+    )
+
+
+def outcomes_by(
+    recording: Recording, outcomes: Iterable[Outcome], measure: Measure
+) -> list[Outcome]:
+    """Return the outcomes of a run with a measure's value in the place of the verdict."""
+    known = list(outcomes)
+    if not measure.by_findings:
+        return measured(known, measure)
+    from maseval.app.results.examined import REVIEW, ExaminedRun  # it takes scores from here
+
+    run, there = ExaminedRun(recording), recording.recorded
+    findings = {
+        each.simulation: run.examine(each.simulation, REVIEW).findings
+        for each in known
+        if each.simulation in there
+    }
+    run.save()
+    return measured(known, measure, findings)
+
+
+def beside_official(scores: Sequence[MeasuredScore]) -> list[MeasuredScore]:
+    """Return the numbers beside the official one over all domains.
+
+    What undecided cases change is left out where it is nothing.
+    """
+    others = [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
+    decided = sum(each.differing for each in others if each.counted == WITHOUT_BREACHES.name)
+    return [e for e in others if e.counted != IF_UNDECIDED.name or e.differing > decided]
+
+
+def measure_rows(scores: Sequence[MeasuredScore]) -> list[dict[str, Any]]:
+    """Return the measures that differ in the form of the HTML report."""
+    return [
+        {
+            "name": each.counted,
+            "tasks": each.tasks,
+            "simulations": each.simulations,
+            **{f"pass^{k}": value.in_brief() for k, value in each.pass_hat.items()},
+        }
+        for each in beside_official(scores)
+        if not each.same and each.mean is None
+    ]
+
+
+def measure_notes(scores: Sequence[MeasuredScore]) -> list[str]:
+    """Say what each measure means or changes, if there are any."""
+    every = beside_official(scores)
+    if told := "; ".join(each.told for each in every):
+        words = "These are additional numbers; the official one is unchanged."
+        return [f"{told[0].upper()}{told[1:]}. {words}"]
+    return []

@@ -1,0 +1,122 @@
+"""``maseval export --format``: a run as files that other programs read."""
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+
+from maseval.app.benchmarks import ExportedPath, all_support, support_for
+from maseval.app.results.finding import open_recording, warn_of_damage
+from maseval.app.results.recording import name_of
+from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.outcome import RecordedReport, RecordedSoftware
+from maseval.core.storage import strict_json
+from maseval.core.storage.files import atomic_file, atomic_folder, check_free
+from maseval.exchange.atif_writing import Conversation, chat_form, trajectory_of, used_by_agent
+from maseval.runs.recording import Recording
+
+ATIF, EEE = "atif", "eee"
+
+
+def export_formats() -> list[str]:
+    """Return the names of the forms that are written, beside tables."""
+    return [ATIF, EEE, *(each.exports for each in all_support() if each.exports)]
+
+
+def export(
+    run: str | os.PathLike[str],
+    form: str,
+    output: str | os.PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+    single: bool = False,
+) -> Sequence[ExportedPath]:
+    """Write a run as ``atif``, ``eee``, or the files of its original benchmark (``tau2-bench``).
+
+    ``single`` writes all trajectories of ATIF into one file, one on each line.
+    """
+    target = None if output is None else Path(output)
+    if single and form != ATIF:
+        raise ConfigurationError(f"single is for the form {ATIF!r}, but form is {form!r}")
+    if form == ATIF:
+        return [_write_trajectories(_open(run), target, overwrite, single)]
+    if form == EEE:
+        from maseval.app.sharing.every_eval_ever import write_results  # loads statistics
+
+        return [write_results(_open(run), target, overwrite)]
+    for each in all_support():
+        if each.exports == form:
+            return each.export(run, target, overwrite=overwrite)
+    raise ConfigurationError(f"form is {form!r}; give one of {', '.join(export_formats())}")
+
+
+def _open(run: str | os.PathLike[str]) -> Recording:
+    recording = open_recording(run)
+    warn_of_damage(recording)
+    return recording
+
+
+def _write_trajectories(
+    recording: Recording, output: Path | None, overwrite: bool, single: bool
+) -> ExportedPath:
+    target = output or Path(f"{name_of(recording)}.{ATIF}{'.jsonl' if single else ''}")
+    check_free(target, overwrite)
+    every = _trajectories(recording)
+    first = next(every, None)
+    if first is None:
+        raise NotRunError(f"{recording.path} has no finished simulation yet; nothing to export")
+    changed = 0
+    if single:
+        with atomic_file(target) as file:
+            for _, text, notes in chain([first], every):
+                file.write(f"{text}\n".encode("ascii"))
+                changed += bool(notes)
+    else:
+        with atomic_folder(target, lambda: check_free(target, overwrite)) as folder:
+            for name, text, notes in chain([first], every):
+                (folder / f"{name}.atif.json").write_text(f"{text}\n", encoding="ascii")
+                changed += bool(notes)
+    words = f"{changed} of the trajectories hold what ATIF cannot say; see their notes"
+    return ExportedPath(target, [words] if changed else [])
+
+
+def _trajectories(recording: Recording) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield each trajectory with the name of its file and what was changed in it."""
+    own = support_for(recording).conversations(recording)
+    every = map(conversation_of, map(RecordedReport, recording.reports())) if own is None else own
+    for number, conversation in enumerate(every):
+        record = conversation.record
+        trajectory, notes = trajectory_of(conversation)
+        task = re.sub(r"[^A-Za-z0-9_.-]+", "-", str(record.get("task_id")))[:60].strip("-.")
+        name = f"{number:05}-{task}-{record.get('trial') or 0}"
+        yield name, strict_json.dumps(trajectory), notes
+
+
+def conversation_of(report: RecordedReport) -> Conversation:
+    """Return the conversation of any benchmark's report, with the members of a team."""
+    messages = [chat_form(message, agent) for agent, message in report.said()]
+    verdict = report.evaluations[0].raw if report.evaluations else None
+    known = {"task_id": report.task_id, "trial": report.trial, "seed": report.seed}
+    record = {
+        "id": "/".join(filter(None, (report.run_id, *map(str, report.key)))),
+        **known,
+        "start_time": report.started_at,
+        "duration": report.seconds,
+        "termination_reason": report.termination,
+        "messages": messages,
+        "evaluation": verdict,
+    }
+    software = RecordedSoftware(report.benchmark)
+    return Conversation(
+        record,
+        {"domain": report.domain or None, "status": report.status},
+        agent=next(iter(report.agents), "agent"),
+        version=software.packages.get("maseval", "unknown"),
+        model=report.models_of("agent"),
+        user_model=report.models_of("user"),
+        used=used_by_agent(report),
+        members={name: report.traced_agents[name].messages for name in report.team}
+        if report.team
+        else {},
+    )

@@ -1,0 +1,56 @@
+"""Ask an agent after the end how sure it is: outside the conversation, and never judged.
+
+Neither the user nor the evaluator sees question or answer. Both stand in the report, in the trace
+``confidence``; what the request cost is part of the agent's usage. An agent that gives no number,
+or fails, has none: its verdict stays what it is.
+"""
+
+import re
+from typing import Any
+
+from maseval.benchmark.tau2.agent import MessageAgentAdapter
+from maseval.core.agent import AgentAdapter
+from maseval.core.context import TaskContext
+from maseval.core.tracing import TraceableMixin
+from maseval.core.words import excerpt
+
+QUESTION = (
+    "The conversation is over. How sure are you, from 0 to 100, that everything the customer "
+    "needed was done correctly? Answer with the number alone."
+)
+TRACE = "confidence"
+_NUMBER = re.compile(r"(?<![\d.])(100|\d{1,2})(?:\.\d+)?(?![\d])")
+
+
+class StatedConfidence(TraceableMixin):
+    """The agent's answer; ``value`` is from 0 to 1, None if it gave no number."""
+
+    def __init__(self, agent: str, answer: str) -> None:
+        self.agent, self.answer = agent, answer
+        self.value = read_confidence(answer)
+
+    def gather_traces(self) -> dict[str, Any]:
+        shown = {"agent": self.agent, "question": QUESTION, "answer": self.answer}
+        return {**super().gather_traces(), **shown, "value": self.value}
+
+
+def read_confidence(answer: str) -> float | None:
+    """Return the last number from 0 to 100 in an answer, as a share."""
+    numbers = _NUMBER.findall(answer)
+    return float(numbers[-1]) / 100 if numbers else None
+
+
+def ask_confidence(agent: AgentAdapter) -> None:
+    """Ask an agent, and record what it says."""
+    try:
+        if isinstance(agent, MessageAgentAdapter):
+            answer = agent.agent.answer_apart(QUESTION)
+        else:
+            answer = str(agent.run(QUESTION))
+    except Exception as error:  # the agent's own code, whose verdict is not at stake any more
+        answer = f"{type(error).__name__}: {error}"
+        stated = StatedConfidence(agent.name, excerpt(answer))
+        stated.value = None
+    else:
+        stated = StatedConfidence(agent.name, answer)
+    TaskContext.current().registry.register(TRACE, "agent", stated)

@@ -1,0 +1,117 @@
+"""The conversations of a run or a results file, for ``maseval export --format atif``."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any
+
+from maseval.app.benchmarks import warn_once
+from maseval.benchmark.tau2.app.results.sources import FileRecording
+from maseval.benchmark.tau2.app.results.support import RecordedSetup
+from maseval.benchmark.tau2.rescoring.tasks import policies
+from maseval.benchmark.tau2.results import Omitted
+from maseval.benchmark.tau2.results.recorded import FILED
+from maseval.benchmark.tau2.results.writing import Tau2Report
+from maseval.benchmark.tau2.wording import wording_of
+from maseval.core.exceptions import MASEvalError
+from maseval.core.outcome import RecordedSoftware
+from maseval.core.recorded import Shape, entries, mapping
+from maseval.core.words import text_or_none
+from maseval.exchange.atif_writing import Conversation, used_by_agent
+from maseval.runs.recording import Recording
+
+_REFERENCE_AGENT = "default_agent"
+
+
+def conversations(recording: Recording) -> Iterator[Conversation]:
+    """Yield every recorded conversation, of a results file as it stands there."""
+    if isinstance(recording, FileRecording):
+        yield from _of_file(recording)
+        return
+    setup = RecordedSetup.of(recording.config.values)
+    for report in recording.reports():
+        yield _of_report(Tau2Report(report), setup)
+
+
+def _of_file(run: FileRecording) -> Iterator[Conversation]:
+    file, setup = run.file, RecordedSetup.of_file(run.file)
+    environment = mapping(file.raw_info, "environment_info")
+    for raw in file.reports(lambda error: warn_once(f"left out: {error}")):
+        if mapping(raw, FILED).get("problem"):
+            continue
+        report = Tau2Report(raw)
+        verdict = report.recorded_verdict or None
+        simulation: dict[str, Any] = {**report.conversation, "reward_info": verdict}
+        yield Conversation(
+            simulation,
+            {
+                "domain": text_or_none(report.settings.get("domain")),
+                "version": report.settings.get("version") or file.claims.version,
+                "solo": report.solo,
+                "lenient": report.lenient or None,
+            },
+            agent=setup.agent.player or "agent",
+            model=setup.agent.model,
+            user_model=setup.user.model,
+            prompt=text_or_none(simulation.get("policy") or environment.get("policy")),
+            tools=[mapping(tool) for tool in entries(environment.get("tool_defs"))],
+        )
+
+
+def _of_report(report: Tau2Report, setup: RecordedSetup) -> Conversation:
+    """Return the conversation of a report; one that its release has no word for is kept as it is.
+
+    The prompt is that of the reference agent; any other agent was given the policy.
+    """
+    simulation: Shape | Omitted = report.form
+    if isinstance(simulation, Omitted):
+        known = {"task_id": report.task_id, "trial": report.trial, "seed": report.seed}
+        simulation = {**report.simulation.raw, **known}
+    prompt, tools = _briefing(report, setup)
+    told = {
+        "domain": report.domain,
+        "version": report.release.name,
+        "solo": report.solo,
+        "lenient": report.lenient or None,
+        "status": report.status,
+    }
+    software = RecordedSoftware(report.benchmark)
+    return Conversation(
+        simulation,
+        told,
+        agent=next(iter(report.agents), "agent"),
+        version=software.packages.get("maseval", "unknown"),
+        model=next((each.model_id for each in report.agents.values() if each.model_id), None)
+        or report.models_of("agent"),
+        user_model=report.user.model_id or report.models_of("user"),
+        prompt=prompt,
+        tools=tools,
+        used=used_by_agent(report),
+        members={name: report.traced_agents[name].messages for name in report.team}
+        if report.team
+        else {},
+    )
+
+
+def _briefing(report: Tau2Report, setup: RecordedSetup) -> tuple[str | None, list[dict[str, Any]]]:
+    """Return the prompt and the tools of the agent, if they are still those of the run."""
+    with suppress(MASEvalError):
+        wanted = report.settings.get("policy_sha256")
+        found = (each for each in policies(report.world) if _hash(each) == wanted)
+        policy = next(found, None)
+        wording = wording_of("ours" if report.texts.get("name") == "ours" else None, report.release)
+        if report.texts and wording.sha256 != report.texts.get("sha256"):
+            return policy, []
+        kit, names = report.world.toolkit, entries(report.settings.get("tool_names"))
+        definitions = wording.tools(kit.definitions(), report.world.folder_name)
+        tools = [each for each in definitions if each["function"]["name"] in names]
+        if policy is None or report.solo or _REFERENCE_AGENT not in report.agents:
+            return policy, tools
+        if setup.agent.prompt is not None:
+            return setup.agent.prompt.replace("{policy}", policy), tools
+        return wording.agent_prompt(policy), tools
+    return None, []
+
+
+def _hash(policy: str) -> str:
+    return sha256(policy.encode()).hexdigest()

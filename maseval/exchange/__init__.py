@@ -1,0 +1,1 @@
+"""Conversations and results in public formats: ATIF and Every Eval Ever."""

@@ -1,0 +1,211 @@
+"""Measures: the numbers of a benchmark, each with a name and a value for every simulation.
+
+The official number of a benchmark is its verdict, counted as pass^k. A benchmark with several
+numbers, such as usefulness and resistance to attacks, declares each as a ``Measure``; statistics,
+commands and pages then take any of them in the place of the verdict. An evaluator returns the
+values beside its verdict:
+
+    {"passed": True, "useful": True, "resisted": False, "calls": 7}
+
+Higher is better for a verdict and for a share, so that everything about better and worse holds for
+them as for the verdict; their complements are printed under names of their own.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from statistics import fmean, variance
+from types import MappingProxyType
+from typing import Literal, cast
+
+from maseval.core.exceptions import ConfigurationError
+from maseval.core.finding import Finding
+from maseval.core.outcome import Outcome, Place, Simulation, TaskKey
+from maseval.stats.clusters import PairedScores, in_order, places_of, pool
+from maseval.stats.intervals import LEVEL, Interval, two_sided_t
+from maseval.stats.result import Result
+from maseval.stats.sign_flip import cluster_flip_test
+
+MeasureKind = Literal["verdict", "share", "quantity"]
+"""``verdict``: it holds or not, counted as pass^k. ``share``: from 0 to 1. ``quantity``: any."""
+
+Value = bool | float | None
+
+Findings = Mapping[Simulation, Sequence[Finding]]
+NO_FINDINGS: Findings = MappingProxyType({})
+
+NO_VALUE = "no value"
+"""Why a simulation does not count in a measure that it has no value of."""
+
+STUDENT = "Student's t over clusters"
+_DENOMINATOR = 1_000_000
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A number of a benchmark.
+
+    ``value`` returns that of a simulation, by default what its evaluators returned under the name;
+    None if it has none and does not count. ``decides`` marks the measure that the verdict
+    ``passed`` is, so that it is not counted twice. ``complement`` is what 1 - value is called where
+    that is the usual number: an attack that is not resisted is a success. With ``whole_tasks`` a
+    task of which one trial does not count is left out with all of them. ``by_findings`` says that
+    the value needs what was found about a conversation, which takes longer.
+    """
+
+    name: str
+    meaning: str = ""
+    kind: MeasureKind = "verdict"
+    higher_is_better: bool = True
+    decides: bool = False
+    complement: str = ""
+    unit: str = ""
+    value: Callable[[Outcome, Sequence[Finding]], Value] | None = None
+    whole_tasks: bool = False
+    by_findings: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.higher_is_better and self.kind != "quantity":
+            raise ConfigurationError(
+                f"lower is better for the {self.kind} {self.name!r}; declare its opposite as the "
+                f"measure, and this as its complement: Measure(..., complement={self.name!r})"
+            )
+
+    @property
+    def label(self) -> str:
+        """The name with the number of trials that are counted at once, if there may be several."""
+        return f"{self.name}^k" if self.kind == "verdict" else self.name
+
+    def of(self, outcome: Outcome, findings: Sequence[Finding] = ()) -> Value:
+        """Return the value of a simulation; None if it has none."""
+        if self.value is not None:
+            return self.value(outcome, findings)
+        given = (outcome.measures or {}).get(self.name)
+        if given is None and outcome.passed is False and outcome.kind == "error":
+            # What the agent itself broke off has the worst value, as it has the worst verdict.
+            return None if self.kind == "quantity" else False
+        return given
+
+
+def measured(
+    outcomes: Iterable[Outcome], measure: Measure, findings: Findings = NO_FINDINGS
+) -> list[Outcome]:
+    """Return the outcomes with a measure's value in the place of the verdict."""
+    found = []
+    for each in outcomes:
+        value = measure.of(each, findings.get(each.simulation, ()))
+        if value is None:
+            reason = each.reason or NO_VALUE
+            found.append(each._replace(passed=None, reason=reason))
+        else:
+            found.append(each._replace(passed=_as_verdict(measure, value), reason=None))
+    if measure.whole_tasks:
+        lost = {each.key for each in found if each.reason == NO_VALUE}
+        found = [each for each in found if each.key not in lost]
+    return found
+
+
+def _as_verdict(measure: Measure, value: bool | float) -> bool:
+    """Return what counts in the place of a verdict: of a share, a part of a pass."""
+    if measure.kind == "verdict" and value in (0, 1):
+        return bool(value)
+    if measure.kind == "share" and 0 <= value <= 1:
+        # An exact fraction is counted as a verdict is: 1 for each trial that passes.
+        return cast(bool, Fraction(value).limit_denominator(_DENOMINATOR))
+    if measure.kind == "quantity":
+        text = f"{measure.name!r} is a quantity, which is compared but does not decide"
+        raise ConfigurationError(f"{text}; name a verdict or a share")
+    wanted = "True or False" if measure.kind == "verdict" else "a number from 0 to 1"
+    raise ConfigurationError(f"the measure {measure.name!r} is {value!r}; return {wanted}")
+
+
+@dataclass(frozen=True)
+class MeasuredMean(Result):
+    """The mean of a quantity over tasks, with the interval for tasks like these."""
+
+    value: float
+    interval: Interval | None
+    tasks: int
+
+
+@dataclass(frozen=True)
+class MeasuredDifference(Result):
+    """What two runs differ by in a measure, second - first, paired as their verdicts are."""
+
+    measure: str
+    first: float
+    second: float
+    difference: float
+    interval: Interval | None
+    p_value: float
+    tasks: int
+    is_share: bool = True
+    higher_is_better: bool = True
+    unit: str = ""
+
+
+def mean_of_quantity(outcomes: Iterable[Outcome], measure: Measure) -> MeasuredMean | None:
+    """Return the mean over tasks of each one's mean; None without a value."""
+    run = list(outcomes)
+    means = _task_means(run, measure)
+    if not means:
+        return None
+    places = _places(run, means)
+    clusters = pool(means.values(), places)
+    whole = sum(each.weight for each in clusters.values())
+    mean = sum(each.score * each.weight for each in clusters.values()) / whole
+    number = len(clusters)
+    parts = [float(number * e.weight / whole * (e.score - mean)) for e in clusters.values()]
+    return MeasuredMean(float(mean), _student(float(mean), parts), len(means))
+
+
+def quantity_difference(
+    first: Iterable[Outcome], second: Iterable[Outcome], measure: Measure
+) -> MeasuredDifference | None:
+    """Compare a quantity of two runs, paired by cluster; None without a task in common."""
+    runs = [list(first), list(second)]
+    means = [_task_means(run, measure) for run in runs]
+    common = means[0].keys() & means[1].keys()
+    if common:
+        means = [{key: mine[key] for key in means[0] if key in common} for mine in means]
+    every = [*runs[0], *runs[1]]
+    pools = [pool(mine.values(), _places(every, mine)) for mine in means]
+    if not pools[0].keys() & pools[1].keys():
+        return None
+    paired = PairedScores(*pools)
+    parts = [each - paired.difference for each in paired.spread_out()]
+    return MeasuredDifference(
+        measure=measure.name,
+        first=paired.means[0],
+        second=paired.means[1],
+        difference=paired.difference,
+        interval=_student(paired.difference, parts),
+        p_value=cluster_flip_test(paired.parts).p_value,
+        tasks=len(common) or max(map(len, means)),
+        is_share=False,
+        higher_is_better=measure.higher_is_better,
+        unit=measure.unit,
+    )
+
+
+def _places(outcomes: Iterable[Outcome], keys: Iterable[TaskKey]) -> Sequence[Place]:
+    listed = list(keys)
+    return in_order(places_of(outcomes), listed) or [Place(key) for key in listed]
+
+
+def _task_means(outcomes: Iterable[Outcome], measure: Measure) -> dict[TaskKey, Fraction]:
+    values: dict[TaskKey, list[float]] = {}
+    for each in outcomes:
+        if (value := measure.of(each)) is not None:
+            values.setdefault(each.key, []).append(float(value))
+    return {key: Fraction(fmean(mine)).limit_denominator(10**9) for key, mine in values.items()}
+
+
+def _student(mean: float, parts: Sequence[float]) -> Interval | None:
+    """Return the interval of a mean whose draws of equal weight lie so far from it."""
+    number = len(parts)
+    if number < 2:
+        return None
+    half = two_sided_t(LEVEL, number - 1) * math.sqrt(variance(parts, 0.0) / number)
+    return Interval(mean - half, mean + half, LEVEL, STUDENT)

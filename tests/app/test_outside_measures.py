@@ -1,0 +1,230 @@
+"""A benchmark from outside with several numbers, whose tasks are cases of user tasks."""
+
+import json
+
+import pytest
+
+from tests.cli.commandline import maseval
+
+BENCHMARK = '''
+"""A bank whose users are attacked: useful, resisted, and how careful it was."""
+
+from maseval import AgentAdapter, Benchmark, Environment, Evaluator, MessageHistory, Task, TaskQueue
+
+
+class Counter(Environment):
+    def setup_state(self, task_data):
+        return {}
+
+    def create_tools(self):
+        return {}
+
+
+class Clerk(AgentAdapter):
+    def __init__(self, obeys):
+        super().__init__(None, "clerk")
+        self.obeys, self.messages = obeys, MessageHistory()
+
+    def _run_agent(self, query):
+        self.messages.add_message("user", query)
+        answer = "transferred" if self.obeys > int(query.split()[1]) else "refused"
+        self.messages.add_message("assistant", answer)
+        return answer
+
+    def get_messages(self):
+        return self.messages
+
+
+class Honest(Evaluator):
+    def __init__(self, task, environment, user=None):
+        self.task = task
+
+    def filter_traces(self, traces):
+        return traces
+
+    def __call__(self, traces, final_answer=None):
+        attacked = "attack" in self.task.id
+        resisted = final_answer == "refused" or not attacked
+        number = int(self.task.query.split()[1])
+        return {"passed": resisted or number % 2 == 0, "resisted": resisted,
+                "care": 0.5 if resisted else 0.25, "calls": 3 + number}
+
+
+class Bank(Benchmark):
+    evaluators_need_environment = False
+
+    def setup_environment(self, agent_data, task, seed_generator):
+        return Counter({})
+
+    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+        agent = Clerk(agent_data.get("obeys", 0))
+        return [agent], {"clerk": agent}
+
+    def setup_evaluators(self, environment, task, agents, user, seed_generator):
+        return [Honest(task, environment)]
+
+
+def load_tasks():
+    return TaskQueue([
+        Task(f"user {user} attack {case}", id=f"user_{user}-attack_{case}", cluster=f"user_{user}")
+        for user in range(8)
+        for case in range(4)
+    ])
+'''
+QUIET = """
+from maseval import Task, TaskQueue
+from my_bank import Bank as AttackedBank
+
+
+class Bank(AttackedBank):
+    pass
+
+
+def load_tasks():
+    return TaskQueue([Task(f"user {user}", id=f"user_{user}") for user in range(8)])
+"""
+SUPPORT = """
+from maseval.commands import BenchmarkSupport
+from maseval.stats import Measure
+
+
+class BankSupport(BenchmarkSupport):
+    def measures(self, folder):
+        return [
+            Measure("useful", "the user got what was asked for", decides=True),
+            Measure("resisted", "no attack succeeded", complement="attack success"),
+            Measure("care", kind="share"),
+            Measure("calls", kind="quantity", higher_is_better=False, unit="calls"),
+        ]
+
+
+SUPPORT = BankSupport()
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    package, info = folder / "my_bank", folder / "my_bank-1.0.dist-info"
+    for each in (package, info):
+        each.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my-bank\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[maseval.benchmarks]\nmy_bank = my_bank.support:SUPPORT\n"
+    )
+    (package / "__init__.py").write_text(BENCHMARK)
+    (package / "quiet.py").write_text(QUIET)
+    (package / "support.py").write_text(SUPPORT)
+    return folder
+
+
+@pytest.fixture
+def installed(site, tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def ran(name, *more, module="my_bank"):
+    done = maseval("run", f"{module}:Bank", "--output", f"runs/{name}", *more)
+    assert done.exit_code == 0, done.stderr
+    return done
+
+
+def test_a_run_shows_every_measure_and_counts_clusters(installed):
+    ran("obeys", "--agent-data", "obeys=4")
+
+    shown = maseval("show", "obeys").stdout
+    summary = json.loads(maseval("show", "obeys", "--json").stdout)
+
+    assert "over 8 clusters of 32 tasks" in shown
+    assert "resisted^k" in shown and "attack success 50.0%" in shown
+    assert "care" in shown and "6.5 [4.452, 8.548] calls" in shown
+    assert summary["overall"]["clusters"] == 8
+    assert summary["overall"]["pass^1"]["value"] == 0.75
+
+
+def test_two_runs_are_compared_by_cluster_in_every_measure(installed):
+    ran("obeys", "--agent-data", "obeys=4")
+    ran("refuses")
+
+    done = maseval("compare", "refuses", "obeys", "--json")
+    found = json.loads(done.stdout)
+
+    main = found["main"]
+    assert main["clusters"] == 8 and main["test"]["p_value"] == 0.5
+    assert main["difference"] == -0.25
+    beside = {each["measure"]: each for each in found["beside"]}
+    assert beside["resisted"]["difference"] == -0.5
+    assert beside["resisted"]["p_value"] == 0.125
+    assert beside["care"]["first"] == 0.5 and beside["care"]["second"] == 0.375
+    assert beside["calls"]["difference"] == 0 and not beside["calls"]["is_share"]
+    printed = maseval("compare", "refuses", "obeys").stdout
+    assert "other measures" in printed and "6.5 calls" in printed
+    assert "2 of 8 clusters differ" in printed
+
+
+def test_another_measure_takes_the_place_of_the_verdict(installed):
+    ran("obeys", "--agent-data", "obeys=4")
+    ran("refuses")
+
+    both = ("compare", "refuses", "obeys", "--measure")
+    found = json.loads(maseval(*both, "resisted", "--json").stdout)
+    printed = maseval(*both, "resisted").stdout
+    share = json.loads(maseval(*both, "care", "--json").stdout)
+    gated = maseval("gate", "obeys", "--at-least", "90", "--measure", "resisted")
+    planned = maseval("plan", "obeys", "--difference", "10", "--measure", "resisted")
+
+    assert found["main"]["label"] == "resisted^k" and found["main"]["difference"] == -0.5
+    assert "resisted^1" in printed and "pass^1" not in printed
+    assert share["main"]["difference"] == -0.125
+    assert gated.exit_code == 1 and "resisted^1 50.0%" in gated.stdout
+    assert "rates are those of resisted" in planned.stdout
+    wrong = maseval(*both, "safe")
+    assert wrong.exit_code == 2
+    assert "no measure 'safe'; its benchmark declares useful, resisted, care" in wrong.stderr
+    quantity = maseval(*both, "calls")
+    assert quantity.exit_code == 2 and "'calls' is a quantity" in quantity.stderr
+
+
+def test_a_run_without_attacks_is_compared_by_user_task(installed):
+    ran("quiet", module="my_bank.quiet")
+    ran("obeys", "--agent-data", "obeys=4")
+
+    done = maseval("compare", "quiet", "obeys", "--measure", "resisted", "--json")
+
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["main"]["difference"] == -0.5 and found["main"]["clusters"] == 8
+    assert found["main"]["test"]["p_value"] == 0.125
+    assert found["dropped"] == []
+
+
+def test_a_run_ends_when_a_measure_is_decided(installed):
+    ran("refuses", "--trials", "4")
+
+    done = maseval(
+        *("run", "my_bank:Bank", "--output", "runs/new", "--agent-data", "obeys=8"),
+        *("--until", "better-than refuses by resisted", "--trials", "4"),
+    )
+
+    config = json.loads(maseval("show", "new", "--json").stdout)
+    assert done.exit_code == 0, done.stderr
+    assert "worse than the baseline" in config["intervals"]
+    wrong = maseval(
+        *("run", "my_bank:Bank", "--output", "runs/wrong"),
+        *("--until", "±10 by safe", "--trials", "4"),
+    )
+    assert wrong.exit_code == 2 and "no measure 'safe'" in wrong.stderr
+
+
+def test_the_measures_are_in_the_tables_and_on_the_page(installed, tmp_path):
+    ran("obeys", "--agent-data", "obeys=4")
+
+    table = maseval("export", "obeys", "--format", "jsonl", "--table", "scores", "-o", "-")
+    page = maseval("report", "obeys", "-o", "page.html")
+
+    rows = [json.loads(line) for line in table.stdout.splitlines()]
+    values = {(row["counted"], row["k"]): row["value"] for row in rows}
+    assert values["resisted", 1] == 0.5 and values["care", 1] == 0.375
+    assert page.exit_code == 0 and "attack success 50.0%" in (tmp_path / "page.html").read_text()

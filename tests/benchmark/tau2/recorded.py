@@ -1,0 +1,15 @@
+"""Recorded conversations that are in no file and no run."""
+
+from maseval.benchmark.tau2.results.recorded import Claims, report_of_recorded
+
+
+class Recorded:
+    """Reports, or simulations in the form of tau2-bench, like a file that holds them."""
+
+    def __init__(self, those, claims=None):
+        self.claims = claims or Claims()
+        self.those = those
+
+    def reports(self, on_malformed=None):
+        for each in self.those:
+            yield each if "repeat_idx" in each else report_of_recorded(each)
