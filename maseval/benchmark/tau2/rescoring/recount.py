@@ -12,8 +12,6 @@ from maseval.benchmark.tau2.rescoring.judged import NO_RECORDED_VERDICT, JudgedR
 from maseval.benchmark.tau2.rescoring.verdict import NEEDS_JUDGE
 from maseval.benchmark.tau2.scoring.rule import MEASURED, RULE
 from maseval.core.finding import Finding
-from maseval.runs.config import mark_of_perturbation
-from maseval.runs.config_file import is_run_folder, read_config
 from maseval.stats.summary import Estimate
 from maseval.stats.trials import by_task
 
@@ -29,10 +27,7 @@ class Recount(JudgedRecord):
     @property
     def marks(self) -> list[str]:
         """What stands beside every number: how it was scored, and how a run was perturbed."""
-        if self.path is None or not is_run_folder(self.path):
-            return self.options.marks
-        perturbed = mark_of_perturbation(read_config(self.path).config.values)
-        return [*self.options.marks, *([perturbed] if perturbed else [])]
+        return [*self.options.marks, *filter(None, [self.claims.perturbed])]
 
     @property
     def planned(self) -> int:
