@@ -27,7 +27,9 @@ def head(nodes, ray_folder, monkeypatch):
 
 
 def started(address, path):
-    program = [sys.executable, "-m", "tests.interface.ray.program", str(path), address]
+    # A run goes on for about as long as its workers do not need the head; this one is longer.
+    options = [str(path), address, "3"]
+    program = [sys.executable, "-m", "tests.interface.ray.program", *options]
     return subprocess.Popen(program, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True)
 
 
