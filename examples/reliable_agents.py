@@ -7,9 +7,9 @@ somebody else. Each says how sure it is when it is asked after the end.
 
 import random
 
-from maseval.benchmark.tau2.data_loader import load_raw_tasks
+from maseval.benchmark.tau2 import load_tasks
 
-_TASKS = load_raw_tasks("library")
+_TASKS = list(load_tasks("library"))
 _TRIES = 8
 
 
@@ -45,7 +45,7 @@ def _agent(brief, tries=_TRIES, forgets=0.0, beside=None):
         task = next((each for each in _TASKS if _reason_of(each) in said), None)
         if task is None:
             return "Is there anything else?"
-        for action in task["evaluation_criteria"]["actions"]:
+        for action in task.evaluation_data["actions"]:
             if action.get("requestor", "assistant") != "assistant":
                 continue
             if chance.random() < forgets:
@@ -54,11 +54,11 @@ def _agent(brief, tries=_TRIES, forgets=0.0, beside=None):
                 call(action["name"], action["arguments"])
         if beside is not None:
             call(*beside)
-        told = task["evaluation_criteria"].get("communicate_info") or ()
+        told = task.evaluation_data["communicate_info"] or ()
         return " ".join(["It is done.", *told])
 
     return answer
 
 
 def _reason_of(task):
-    return task["user_scenario"]["instructions"]["reason_for_call"]
+    return task.user_data["instructions"]["reason_for_call"]

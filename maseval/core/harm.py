@@ -3,8 +3,8 @@
 A failure that only left something undone does no harm.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 HarmKind = Literal["wrong money", "other customer changed", "cannot be undone", "data shown"]
 HARM_KINDS: tuple[HarmKind, ...] = (
@@ -43,9 +43,3 @@ class HarmFound(NamedTuple):
 
     def money(self, currency: str) -> float:
         return sum(each.amount for each in self.harms if each.currency == currency)
-
-    def to_dict(self) -> Mapping[str, Any]:
-        return {
-            "harms": [each._asdict() for each in self.harms],
-            "checked": sorted(self.checked),
-        }

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol, Unpack, cast
 
 from maseval.app.benchmarks import support_by_name, support_for
+from maseval.app.comparing.reliability import reliability as reliability_sheet
 from maseval.app.results.examined import REVIEW, ExaminedRun, recompute_verdicts
 from maseval.app.results.explained import cause_in
 from maseval.app.results.finding import (
@@ -314,9 +315,7 @@ def finding_rows(report: RecordedReport, source: FrameSource) -> Rows:
 
 def reliability_rows(opened: FrameSource) -> Rows:
     """Yield a row for each measure that the run alone gives."""
-    from maseval.app.comparing import reliability as found  # no other table needs statistics
-
-    sheet = found.reliability([opened.path], options=opened.options)
+    sheet = reliability_sheet([opened.path], options=opened.options)
     for row in chain.from_iterable(sheet.systems.values()):
         yield {key: value for key, value in row.to_dict().items() if key not in ("level", "note")}
 

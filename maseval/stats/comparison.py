@@ -16,7 +16,15 @@ from maseval.stats.result import IF_KNOWN, Result
 from maseval.stats.settings import check_compatible
 from maseval.stats.sign_flip import FlipTest, cluster_flip_test, sign_flip_test
 from maseval.stats.summary import Summary, summarise
-from maseval.stats.trials import Trials, by_task, fewest_trials, mean_cost, measure_name, pass_hat_k
+from maseval.stats.trials import (
+    Trials,
+    are_shares,
+    by_task,
+    fewest_trials,
+    mean_cost,
+    measure_name,
+    pass_hat_k,
+)
 
 UP_TO = 4
 SURE = 0.05
@@ -225,7 +233,7 @@ def _with_details(
     c, d = (_by_cluster(each, places) if by_cluster else each for each in (a, b))
     flips = (Flip(*key, c[key], d[key]) for key in c)
     most = min(UP_TO, fewest_trials([*a.values(), *b.values()]))
-    if any(one.passed != int(one.passed) for each in (a, b) for one in each.values()):
+    if are_shares([*a.values(), *b.values()]):
         most = 1  # of a share, there is no second power
     pairs = Pairs([*a.values()], [*b.values()], k, in_order(places, a), in_order(places, b))
     return replace(

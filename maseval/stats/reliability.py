@@ -30,7 +30,7 @@ class TaskValues(Generic[KeyT]):
     """A measure as the mean over tasks of one value each.
 
     ``bounds`` are those of a single value, None if it has none: then the interval is Student's.
-    ``limits`` are those of the true value, which no interval leaves.
+    ``limits`` are those of the true value, which no interval leaves but to hold the estimate.
     """
 
     values: Mapping[KeyT, float]
@@ -52,9 +52,8 @@ class TaskValues(Generic[KeyT]):
             return None
         else:
             found = found_or_none
-        low, high = (
-            min(max(each, self.limits[0]), self.limits[1]) for each in (found.low, found.high)
-        )
+        least, most = self.limits
+        low, high = max(found.low, min(least, fmean(values))), min(found.high, most)
         return Interval(low, high, found.level, found.method)
 
     def minus(self, other: "TaskValues[KeyT]") -> "TaskValues[KeyT]":

@@ -29,6 +29,7 @@ from maseval.stats.result import IF_KNOWN, Result
 from maseval.stats.trial_noise import rerun_interval
 from maseval.stats.trials import (
     Trials,
+    are_shares,
     by_task,
     fewest_trials,
     mean_cost,
@@ -349,7 +350,7 @@ def _group(group: str | None, mine: list[Outcome], ks: Ks, label: str | None) ->
     planned = numbers if missing else None
     places = in_order(places_of(mine), tasks)
     all_k = [*_wanted_k(ks, min(numbers))]
-    if any(each.passed != int(each.passed) for each in trials):
+    if are_shares(trials):
         all_k = [1]  # of a share, there is no second power
     estimates = [estimate(trials, k, planned=planned, places=places) for k in all_k]
     if label is not None:

@@ -33,6 +33,11 @@ class Trials(NamedTuple):
         return f"{float(self.passed):g}/{self.total}"
 
 
+def are_shares(tasks: Iterable[Trials]) -> bool:
+    """Return True if trials pass in part, so that there is no pass^k but for k = 1."""
+    return any(isinstance(each.passed, Fraction) for each in tasks)
+
+
 def count_trials(results: Iterable[tuple[KeyT, bool | None]]) -> dict[KeyT, Trials]:
     """Count the trials of each task, in the order in which tasks appear; None does not count."""
     totals: dict[KeyT, int] = {}
@@ -158,7 +163,7 @@ def measure_name(k: int, label: str | None = None) -> str:
 
 
 def _check_counts(trials: int, passed: int, k: int) -> None:
-    if k > 1 and int(passed) != passed:
+    if k > 1 and isinstance(passed, Fraction):
         text = f"a share has no pass^{k}, as it neither passes nor fails; choose k = 1"
         raise ConfigurationError(text)
     if k < 0:

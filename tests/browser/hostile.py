@@ -32,7 +32,7 @@ ALLOWED = {
     *("details", "summary", "table", "thead", "tbody", "tr", "th", "td", "ul", "ol", "li", "span"),
     *("svg", "rect", "line", "circle", "small", "b", "i", "strong", "code", "input", "select"),
     *("option", "label", "output", "a", "footer", "kbd", "nav", "mark"),
-    *("g", "desc", "text", "polyline", "polygon", "path"),
+    *("g", "desc", "text", "polyline", "polygon", "path", "figure", "figcaption"),
 }
 
 

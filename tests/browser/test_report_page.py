@@ -189,6 +189,7 @@ def test_plots_are_drawn_in_the_colours_of_the_page(visit, tmp_path, scheme):
 
     page = visit(path, color_scheme=scheme).open()
 
+    page.get_by_text("Plot", exact=True).click()
     plot = page.locator(".plots svg")
     expect(plot).to_contain_text("hurried")
     assert plot.bounding_box()["width"] > 300

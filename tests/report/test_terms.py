@@ -5,7 +5,7 @@ from importlib.resources import files
 
 import pytest
 
-from maseval.app.results.variants import WITHOUT_BREACHES
+from maseval.app.results.measured import WITHOUT_BREACHES
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.core.finding import WHO

@@ -21,7 +21,7 @@ from maseval.core.harm import HARM_KINDS, Harm, HarmFound, HarmKind
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, money, text
-from maseval.runs.config import cell_of, perturbation_of
+from maseval.runs.config import perturbation_of
 from maseval.runs.recording import Recording
 from maseval.stats import reliability as measures
 from maseval.stats.intervals import LEVEL
@@ -223,10 +223,11 @@ def _attach(
 
 
 def _agent_of(recording: Recording) -> str:
-    """Return what identifies the system: its settings, and in a grid its levels."""
+    """Return what identifies the system: who takes part, how, and in which domains."""
     config = recording.config.values
-    cell = {name: level for name, level in cell_of(config).items() if name != "perturb"}
-    return json.dumps([config.get("agent"), config.get("mode"), cell], default=str, sort_keys=True)
+    who = [config.get(key) for key in ("agent", "user", "mode", "code")]
+    domains = sorted({one.domain for one in recording.planned})
+    return json.dumps([*who, domains], default=str, sort_keys=True)
 
 
 def _read_trials(run: RecordedOutcomes, on_progress: OnProgress | None) -> list[ReliabilityTrial]:

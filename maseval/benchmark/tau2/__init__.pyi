@@ -22,6 +22,8 @@ from maseval.benchmark.tau2.domains.base import ToolKitBase as ToolKitBase
 from maseval.benchmark.tau2.domains.base import ToolType as ToolType
 from maseval.benchmark.tau2.domains.base import for_tasks as for_tasks
 from maseval.benchmark.tau2.domains.base import is_tool as is_tool
+from maseval.benchmark.tau2.domains.domain import Customers as Customers
+from maseval.benchmark.tau2.domains.domain import MoneyField as MoneyField
 from maseval.benchmark.tau2.domains.domain import OpenChoice as OpenChoice
 from maseval.benchmark.tau2.domains.domain import PermanenceRule as PermanenceRule
 from maseval.benchmark.tau2.domains.domain import once_set as once_set

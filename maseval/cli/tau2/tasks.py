@@ -1,5 +1,6 @@
 """``maseval tau2 tasks``, ``data``, ``audit`` and ``errata``: the benchmark itself."""
 
+import os
 from itertools import dropwhile, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -70,8 +71,9 @@ def tasks(
     reword: Path | None = option(
         None, "Let --model reword what customers are told, into this file for --perturb prompt."
     ),
-    model: str | None = option(None, "With --reword: the model."),
-    base_url: str | None = option_like(ConversationOptions, "base_url"),
+    model: str | None = option(
+        None, "With --reword: the model; MASEVAL_BASE_URL is its server, if it has one of its own."
+    ),
 ) -> None:
     """List tasks, or show one of them, or a domain's tools or policy."""
     from maseval.benchmark.tau2.domains import domain_names  # help must not load it
@@ -89,7 +91,7 @@ def tasks(
         typer.echo(visible(told))
         return
     if reword is not None:
-        return _reword_tasks(names, model, reword, data_version, base_url)
+        return _reword_tasks(names, model, reword, data_version)
     chosen = {"domain": names} if names else {}
     found = commands.tau2.tasks(**chosen, split=split, data_version=data_version)
     if ids:
@@ -263,13 +265,12 @@ def _sum_up_errata(found: "ErrataFound") -> str:
     )
 
 
-def _reword_tasks(
-    domains: list[str], model: str | None, file: Path, data_version: str, base_url: str | None
-) -> None:
+def _reword_tasks(domains: list[str], model: str | None, file: Path, data_version: str) -> None:
     if len(domains) != 1 or model is None:
         raise typer.BadParameter("--reword takes one domain and a --model")
+    address = os.environ.get("MASEVAL_BASE_URL") or None
     found = commands.tau2.reword(
-        domains[0], model, file, data_version=data_version, base_url=base_url
+        domains[0], model, file, data_version=data_version, base_url=address
     )
     print_parts(_reworded_parts(found), stdout())
     if found.failed:

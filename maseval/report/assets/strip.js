@@ -3,7 +3,7 @@
 
 import { OUTCOMES, simulations, taskOf, trialsOf } from "./data.js";
 import { h, svg } from "./dom.js";
-import { count, counted } from "./text.js";
+import { count, counted, visible } from "./text.js";
 import { go } from "./view.js";
 
 const WIDTH = 720;
@@ -67,7 +67,7 @@ export function trialStrip(reasons, reasonOf) {
   const name = (simulation) => `${taskOf(simulation).domain} ${taskOf(simulation).id}, trial ${simulation.trial}: ${reasonOf(simulation) ?? OUTCOMES[simulation.outcome].word}`.trim();
   const hint = (event) => {
     const simulation = at(event);
-    title.textContent = simulation ? name(simulation) : "";
+    title.textContent = simulation ? visible(name(simulation)) : "";
     event.currentTarget.classList.toggle("pointing", Boolean(simulation));
   };
   const number = simulations.filter(failed).length;

@@ -68,6 +68,7 @@ def test_perturbed_answers_are_marked_everywhere_and_scored_as_if_there_were_non
     assert json.loads(maseval("show", runs["careful-faults"], "--json").stdout)["perturbed"]
     scored = maseval("score", runs["careful-faults"])
     assert "48 of 48 recorded verdicts confirmed" in scored.stdout
+    assert "perturbed by faults=0.3" in scored.stdout
     compared = maseval("compare", runs["careful"], runs["careful-faults"], "--json")
     assert "perturbed by faults=0.3" in compared.stdout
 

@@ -124,7 +124,7 @@ SAME_CODE = {
     "macs score": "judges conversations, and records no run",
 }
 NO_NUMBER = {
-    *("new", "tag", "replay-server"),
+    *("new", "tag", "replay-server", "reliability"),
     *("tau2 mcp", "explain", "tau2 audit", "tau2 errata", "tau2 verify"),
     *("tau2 tasks", "tau2 data", "macs data"),
     *("judge ask", "judge calibrate", "judge label"),

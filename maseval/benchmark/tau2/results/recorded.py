@@ -32,8 +32,8 @@ class Claims:
     ``planned`` are the simulations of a run's plan. ``version`` is the release of all simulations,
     if there is one, and ``version_from`` says who chose it. ``seed`` is that of the run, from which
     those of its trials follow. ``setup`` has the participants and limits. ``subset`` is set if the
-    tasks were chosen to estimate the score of all, and ``stopped`` says why a run was not of a
-    fixed size.
+    tasks were chosen to estimate the score of all, ``stopped`` says why a run was not of a fixed
+    size, and ``perturbed`` stands beside every number of a run that was.
     """
 
     name: str | None = None
@@ -48,6 +48,7 @@ class Claims:
     setup: Mapping[str, Any] = field(default_factory=dict)
     subset: ChosenSubset | None = None
     stopped: str | None = None
+    perturbed: str | None = None
 
     @property
     def has_plan(self) -> bool:

@@ -46,7 +46,7 @@ from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import Scratch
 from maseval.core.words import text_or_none
-from maseval.runs.config import RunConfig
+from maseval.runs.config import RunConfig, mark_of_perturbation
 from maseval.runs.log import DamagedRecord
 from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import (
@@ -94,6 +94,7 @@ class _RunReports:
             },
             subset=config.subset,
             stopped=None if config.stopped is None else config.stopped.note,
+            perturbed=mark_of_perturbation(values),
         )
 
     def reports(self, on_malformed: OnMalformed | None = None) -> Iterator[Report]:

@@ -260,3 +260,8 @@ class BranchOptions(RunOptions):
         super().__post_init__()
         if self.repeats < 1:
             raise ConfigurationError(f"repeats is {self.repeats}; give at least 1")
+        if self.perturb is not None:
+            raise ConfigurationError(
+                f"perturb is {self.perturb!r}, but a branch continues a recorded conversation, "
+                "which cannot be perturbed; leave it out"
+            )

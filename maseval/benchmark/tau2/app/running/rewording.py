@@ -40,9 +40,6 @@ class RewordedTasks(NamedTuple):
     failed: Mapping[str, Sequence[str]]
     cost: float | None
 
-    def to_dict(self) -> dict[str, object]:
-        return {**self._asdict(), "path": str(self.path)}
-
 
 def reword(
     domain: str,
