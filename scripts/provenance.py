@@ -71,7 +71,7 @@ OURS = (
     *("app/", "players/", "rescoring/", "review/", "domains/library/", "data/__init__.py"),
     *("agent_brief.py", "certify.py", "conversation/continuation.py", "conversation/turns.py"),
     *("domains/registration.py", "overrides.py", "remote_state.py", "texts/loading.py"),
-    *("results/recorded.py", "scoring/rule.py"),
+    *("perturbation.py", "results/recorded.py", "results/trajectories.py", "scoring/rule.py"),
     *("verifiers.py", "wording.py"),
 )
 
