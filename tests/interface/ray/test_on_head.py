@@ -27,8 +27,8 @@ def head(nodes, ray_folder, monkeypatch):
 
 
 def started(address, path):
-    # A run goes on for about as long as its workers do not need the head; this one is longer.
-    options = [str(path), address, "3"]
+    # Workers go on for a while without a head; this run takes longer than that.
+    options = [str(path), address, "12"]
     program = [sys.executable, "-m", "tests.interface.ray.program", *options]
     return subprocess.Popen(program, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True)
 
