@@ -29,6 +29,9 @@ _NAMES = frozenset({"tasks", "domains", "data", CODE})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
 UNTIL, STOPPED, CELL = "until", "stopped", "cell"
 PERTURB = "perturb"
+DEFAULTS = "defaults"
+# Earlier releases did not note all of it: it must agree where both runs have it.
+_WHERE_BOTH = ("data", DEFAULTS)
 JUDGED_BY = "judged_by"
 """The judge of a run where it is another than the benchmark's own: part of the number's name."""
 _NOTES = frozenset({"prices", "own_prices", "command", "cache", CELL, STOPPED, JUDGED_BY})
@@ -223,9 +226,10 @@ class RunConfig:
     def same_settings(self, other: "RunConfig") -> bool:
         """Return whether simulations of one run are valid in the other.
 
-        ``data``, the fingerprints by domain, file and task, must agree where both have one.
+        Fingerprints of data, by domain, file and task, and defaults of the benchmark's class must
+        agree where both have one.
         """
-        agree = _agree(self.values.get("data", {}), other.values.get("data", {}))
+        agree = all(_agree(self.values.get(k, {}), other.values.get(k, {})) for k in _WHERE_BOTH)
         return agree and _canonical(_settings(self.values)) == _canonical(_settings(other.values))
 
     def differences(self, new: "RunConfig") -> list[str]:
@@ -285,8 +289,8 @@ def _canonical(values: object) -> str:
 
 
 def _settings(values: Mapping[str, object]) -> dict[str, object]:
-    kept = {key: value for key, value in values.items() if key not in _NAMES | _NOTES | {"trials"}}
-    return _without_code(kept)
+    left_out = _NAMES | _NOTES | {"trials", DEFAULTS}
+    return _without_code({key: value for key, value in values.items() if key not in left_out})
 
 
 def _check_plan(values: Mapping[str, object]) -> None:

@@ -132,3 +132,13 @@ def test_how_a_run_was_started_and_its_prices_are_no_settings(note):
 
     assert other.extends(one) and one.differences(other) == []
     assert note in one.values and note not in one.without_notes()
+
+
+def test_defaults_of_a_class_must_agree_where_both_runs_note_them():
+    red, blue = (run_config("1", defaults={"colour": each}) for each in ("red", "blue"))
+    earlier = run_config("1")
+
+    assert red.same_settings(earlier) and earlier.same_settings(red)
+    assert red.extends(earlier)
+    assert not red.same_settings(blue)
+    assert red.differences(blue) == ['defaults.colour: "red" -> "blue"']

@@ -49,7 +49,7 @@ from maseval.core.task import (
 from maseval.core.task.queues import task_queue
 from maseval.core.words import value_or_type
 from maseval.runs import subset_config, task_ids
-from maseval.runs.config import CODE
+from maseval.runs.config import CODE, DEFAULTS
 
 Maker = Callable[..., Benchmark]
 
@@ -304,7 +304,7 @@ class PreparedBenchmarkRun(FolderRun):
             options,
             path_of(options, title=own.name.replace(".py:", "-")),
             own,
-            {**_defaults(own), **(options.set or {})},
+            options.set or {},
             agent_data,
             *choose_tasks(_task_source(own, options), options, own.name),
         )
@@ -328,6 +328,7 @@ class PreparedBenchmarkRun(FolderRun):
             **options.question_config(task_ids(self.tasks)),
             "data": fingerprints(self.tasks),
             "set": dict(self.arguments),
+            **({DEFAULTS: usual} if (usual := _defaults(self.own)) else {}),
             "agent": None if self.agent_data is None else dict(self.agent_data),
             **({"own_agent": agent.to_config()} if isinstance(agent, BriefedAgent) else {}),
             **options.recorded,

@@ -97,7 +97,8 @@ def test_a_class_of_python_is_run_on_the_tasks_of_its_module():
 def test_what_a_class_takes_is_given_with_set():
     made = run(benchmark="shopping.py:Rude", set={"shelves": 3}, output="r")
 
-    assert made.complete and made.config["set"] == {"colour": "red", "shelves": 3}
+    assert made.complete and made.config["set"] == {"shelves": 3}
+    assert made.config["defaults"] == {"colour": "red"}
     with pytest.raises(ConfigurationError, match=r"missing.*'shelves'.*it takes shelves, colour"):
         run(benchmark="shopping.py:Rude")
     with pytest.raises(ConfigurationError, match=r"unexpected keyword.*'walls'.*--set"):
