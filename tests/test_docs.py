@@ -182,6 +182,7 @@ def test_every_public_module_of_the_core_has_its_page():
     private = (
         *("maseval.core.engine.", "maseval.core.storage."),
         *(
+            "maseval.core.index_line",
             "maseval.core.lazy",
             "maseval.core.recorded",
             "maseval.core.words",
