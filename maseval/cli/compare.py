@@ -192,7 +192,7 @@ def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
         yield f"[green]not shown to be worse[/green]{inert(question)}"
     else:
         flag = "--allow-undecidable"
-        way = f"passed, as {flag} says" if allow_undecidable else f"{flag} passes it anyway"
+        way = f"passed, as {flag} says" if allow_undecidable else f"{flag} accepts it"
         yield styled(f"not decided{question}; {way}", "yellow")
 
 
