@@ -69,7 +69,7 @@ v1.0.1, src/tau2/knowledge/: domains/banking_knowledge/documents.py
 # Ours alone; files without code are, too.
 OURS = (
     *("app/", "players/", "rescoring/", "review/", "domains/library/", "data/__init__.py"),
-    *("certify.py", "conversation/continuation.py", "conversation/turns.py"),
+    *("agent_brief.py", "certify.py", "conversation/continuation.py", "conversation/turns.py"),
     *("domains/registration.py", "overrides.py", "remote_state.py", "texts/loading.py"),
     *("perturbation.py", "results/recorded.py", "results/trajectories.py", "scoring/rule.py"),
     *("verifiers.py", "wording.py"),

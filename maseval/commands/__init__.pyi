@@ -36,10 +36,12 @@ from maseval.core.agent_brief import AgentBrief as AgentBrief
 from maseval.core.agent_brief import AgentModel as AgentModel
 from maseval.core.finding import Finding as Finding
 from maseval.core.finding import Section as Section
+from maseval.core.harm import HarmFound as HarmFound
 from maseval.core.judge import Question as Question
 from maseval.core.judge_record import Judgement as Judgement
 from maseval.core.outcome import Outcome as Outcome
 from maseval.core.scoring_options import ScoringOptions as ScoringOptions
+from maseval.exchange.atif_writing import Conversation as Conversation
 from maseval.report.index import TaskFindings as TaskFindings
 from maseval.runs.recording import Recording as Recording
 from maseval.runs.verdict_check import Misstatement as Misstatement

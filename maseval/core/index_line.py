@@ -25,8 +25,8 @@ _IN_HEAD = frozenset({"domain", "task_id", "trial", "status"})
 _DERIVED = frozenset({"passed", "reason"})
 _NAMES = tuple(each for each in Outcome._fields if each not in _IN_HEAD | _DERIVED)
 _COUNTS = ("answers", "cached_answers", "tokens")
-_AMOUNTS = ("cost", "reward", "seconds", "user_cost", "judge_cost")
-_TEXTS = ("ended", "error", "code")
+_AMOUNTS = ("cost", "reward", "seconds", "user_cost", "judge_cost", "weight")
+_TEXTS = ("ended", "error", "code", "cluster")
 
 
 class IndexLine(NamedTuple):
@@ -100,7 +100,11 @@ def _is_outcome(told: Mapping[str, Any]) -> bool:
         for names, wanted in types.items()
         for name in names
         if name in told
-    )
+    ) and _are_measures(told.get("measures", {}))
+
+
+def _are_measures(told: object) -> bool:
+    return isinstance(told, dict) and all(isinstance(each, (int, float)) for each in told.values())
 
 
 @lru_cache(maxsize=4096)

@@ -25,7 +25,6 @@ from pydantic_core import from_json
 
 from maseval.core.index_line import IndexLine
 from maseval.core.outcome import RecordedReport, Simulation
-from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import FileState, write_json
@@ -176,30 +175,28 @@ def report_record(report: Mapping[str, object], shared: str | None) -> dict[str,
 
 def report_text(record: Mapping[str, object]) -> str:
     """Return the JSON of a report's line, with its index line before all that is long."""
-    others = (each for each in record if each not in (*_HEAD, INDEX, "traces"))
+    left = (each for each in record if each not in (*_HEAD, INDEX, "traces"))
     head, rest, traces = (
         strict_json.dumps(part)
         for part in (
             {key: record[key] for key in _HEAD},
-            {key: record[key] for key in others},
+            {key: record[key] for key in left},
             record["traces"],
         )
     )
     # Made from what was written, where an agent's own kind of number is a text.
-    said = {**loads_object(head.encode("ascii")), **loads_object(rest.encode("ascii"))}
-    index = strict_json.dumps(_index_of(said, record["traces"]))
+    first, others, traced = (loads_object(each.encode("ascii")) for each in (head, rest, traces))
+    index = strict_json.dumps(_index_of({**first, **others, "traces": traced}))
     return f'{head[:-1]}, "{INDEX}": {index}, {rest[1:-1]}, "traces": {traces}}}'
 
 
-def _index_of(said: Mapping[str, object], traces: object) -> dict[str, object] | None:
-    """Return the index line of a report, whose traces say no more than how it ended."""
-    simulation = mapping(traces, "environment", "simulation")
-    ended = strict_json.plain(simulation.get("termination_reason"))
-    if _SAME in simulation or isinstance(ended, dict):  # it stands elsewhere in the traces
+def _index_of(said: dict[str, Any]) -> dict[str, object] | None:
+    """Return the index line of a report as it was written; None if nobody can read that back."""
+    try:
+        said["traces"] = with_repeats(said["traces"])
+    except (LookupError, TypeError):  # somebody else's, that names what is not there
         return None
-    end = {"environment": {"simulation": {"termination_reason": ended}}}
-    found = IndexLine.of(RecordedReport({**said, "traces": end}))
-    return found.with_conversation(mapping(traces)).to_record()
+    return IndexLine.of(RecordedReport(said)).to_record()
 
 
 def index_in(record: Mapping[str, object]) -> IndexLine | None:

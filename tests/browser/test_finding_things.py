@@ -87,8 +87,9 @@ def test_a_bar_narrows_the_table_to_what_it_counts_and_back(visit, run, title, n
 def test_the_page_begins_with_a_sentence_and_one_picture(visit, run):
     page = visit(run).open()
 
-    span = "(95% CI 6.7 – 93.3)"  # noqa: RUF001
-    sentence = f"lab/agent-1 passes 50.0 % of 3 retail tasks {span}; 1 of its 2 failures: "
+    sentence = (
+        "lab/agent-1 passes 50.0 % of 3 retail tasks (95% CI 6.7 – 93.3); 1 of its 2 failures: "  # noqa: RUF001
+    )
     expect(page.locator(".headline")).to_have_text(f"{sentence}{LABEL}.")
     places = [page.locator(name).bounding_box()["y"] for name in (".strip", ".results", ".plots")]
     assert places == sorted(places)

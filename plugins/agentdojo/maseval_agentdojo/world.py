@@ -1,8 +1,8 @@
 """The world of a case: the agent's tools, what it did with them, and the library's verdict.
 
-The library runs its own ``run_task_with_pipeline``, once around the agent and once around the
-record of what it did: how often a silent agent is asked again, which calls count and what is
-compared with what is never decided here.
+The library runs its own ``run_task_with_pipeline``, around the agent, and later around the record
+of what it did: how often a silent agent is asked again, which calls count and what is compared with
+what is never decided here.
 """
 
 import warnings

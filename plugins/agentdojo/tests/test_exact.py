@@ -25,6 +25,8 @@ def played(benchmark, tasks, player):
         by_suite.setdefault(task.metadata["domain"], []).append(task)
     for some in by_suite.values():
         reports = benchmark.run(some, {"model_id": player})
+        again = benchmark.rescore(reports, some)  # by the record alone
+        assert [each["eval"] for each in again] == [each["eval"] for each in reports]
         verdicts = {each["task_id"]: each["eval"] for each in reports}
         assert None not in verdicts.values(), [each["error"] for each in reports if each["error"]]
         yield from ((task, verdicts[task.id][0]) for task in some)

@@ -1,6 +1,8 @@
 """A run on the cluster as a program of its own, for tests that kill it.
 
-Usage: python -m tests.interface.ray.program FOLDER [ADDRESS]
+Usage: python -m tests.interface.ray.program FOLDER [ADDRESS [SECONDS]]
+
+Each simulation takes so many seconds.
 """
 
 import sys
@@ -19,8 +21,10 @@ TRIALS = 3
 class SlowDesk(Desk):
     """Takes a moment for each answer, so that there are moments to be killed at."""
 
+    seconds = 0.15
+
     def run_agents(self, agents, task, environment, query):
-        time.sleep(0.15)
+        time.sleep(self.seconds)
         return super().run_agents(agents, task, environment, query)
 
 
@@ -33,10 +37,12 @@ def run(path, benchmark, engine):
         run_into(folder, benchmark, tasks(*IDS), engine=engine)
 
 
-def main(path: str, address: str = "auto") -> int:
+def main(path: str, address: str = "auto", seconds: str = "0.15") -> int:
     register_model("unused", ScriptedModelAdapter)
     # With so many kills even the innocent are near many deaths.
-    run(path, slow_desk(num_workers=6), RayEngine(address, processes=3, most_deaths=1000))
+    benchmark = slow_desk(num_workers=6)
+    benchmark.seconds = float(seconds)
+    run(path, benchmark, RayEngine(address, processes=3, most_deaths=1000))
     return 0
 
 

@@ -27,7 +27,9 @@ def head(nodes, ray_folder, monkeypatch):
 
 
 def started(address, path):
-    program = [sys.executable, "-m", "tests.interface.ray.program", str(path), address]
+    # Workers go on for a while without a head; this run takes longer than that.
+    options = [str(path), address, "12"]
+    program = [sys.executable, "-m", "tests.interface.ray.program", *options]
     return subprocess.Popen(program, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True)
 
 
