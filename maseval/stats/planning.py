@@ -88,7 +88,7 @@ class Pairs:
 
     @property
     def unit(self) -> str:
-        """What is a draw of its own, and what more of are needed."""
+        """The unit that is drawn, and of which more are needed: tasks or clusters."""
         return "task" if self.first_places is None else "cluster"
 
     @property

@@ -114,7 +114,7 @@ class ExaminedRun:
 
     @cached_property
     def _judged(self) -> Mapping[Simulation, Sequence[Finding]]:
-        """What judge models say of the simulations, each with how often it was right.
+        """The findings of judge models about the simulations, each with how often it was right.
 
         It is not kept with the rest: another answer, or another measurement, may come any time.
         """
@@ -405,7 +405,7 @@ class RunFindings:
 
     @cached_property
     def checklist(self) -> Checklist | None:
-        """What a rehearsal saw; None for any other run."""
+        """The checklist of a rehearsal; None for any other run."""
         return checklist_of_run(self.folder)
 
     def to_dict(self) -> dict[str, object]:

@@ -110,7 +110,7 @@ class MeasuredScore:
 
     @property
     def told(self) -> str:
-        """What a reader should know of it: its meaning, or its effect on the official number."""
+        """A note for its reader: its meaning, or its effect on the official number."""
         if not self.is_recorded or self.measure is None:
             return f"{self.counted}: {self.effect}"
         words = [self.measure.meaning]

@@ -93,7 +93,7 @@ def connect_ray(
 
 @contextmanager
 def _environment(address: str, modules: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """What other machines must have: this maseval, and the modules."""
+    """Return the environment that other machines need: this maseval, and the modules."""
     if address == LOCAL:
         yield {}
         return
