@@ -127,7 +127,7 @@ class Connection(NamedTuple):
         if isinstance(error, ConnectionError) or isinstance(cause, MASEvalError):
             raise cause or error
         if isinstance(error, (errors.RayTaskError, errors.RuntimeEnvSetupError)):
-            raise WorkersUnavailableError(f"workers cannot begin: {_first_line(error)}") from error
+            raise WorkersUnavailableError(f"workers cannot start: {_first_line(error)}") from error
 
 
 class Head:
