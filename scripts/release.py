@@ -1,8 +1,9 @@
 """Build a release and try it: ``make release``.
 
-Wheel and sdist are built into ``dist/``, each is installed in a fresh environment and runs a small
-evaluation there, and the notes of the version are taken from the changelog. Nothing is uploaded and
-nothing is tagged: that is for the person who releases, and the last line says how.
+The fragments in ``changes/`` are moved into the changelog. Wheel and sdist are built into
+``dist/``, each is installed in a fresh environment and runs a small evaluation there, and the notes
+of the version are taken from the changelog. Nothing is uploaded, committed or tagged: that is for
+the person who releases, and the last line says how.
 """
 
 import os
@@ -11,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import date
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -39,18 +41,65 @@ def find_version() -> str:
     return found[1]
 
 
-def read_notes(changelog: str, version: str) -> str:
-    """Return the section of the changelog about a version."""
-    section = re.search(
+def find_section(changelog: str, version: str) -> re.Match[str] | None:
+    """Find the section of the changelog about a version; its first group has no heading."""
+    return re.search(
         rf"^## \[?{re.escape(version)}\]?[^\n]*\n(.*?)(?=^## |\Z)",
         changelog,
         re.MULTILINE | re.DOTALL,
     )
+
+
+def read_notes(changelog: str, version: str) -> str:
+    """Return the section of the changelog about a version."""
+    section = find_section(changelog, version)
     if section is None:
         raise ReleaseError(
-            f"CHANGELOG.md has no section '## {version}': rename 'Unreleased', and add the date"
+            f"CHANGELOG.md has no section '## {version}', and changes/ has no fragments for it"
         )
     return section[1].strip() + "\n"
+
+
+def assemble_changelog(root: Path, version: str) -> None:
+    """Move the fragments in ``changes/`` into the version's section of the changelog.
+
+    The section is begun if there is none. A fragment is deleted only once the changelog has it, so
+    that a release that failed can be repeated.
+    """
+    fragments = sorted(root.glob("changes/*.*.md"))
+    if not fragments:
+        return
+    command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", version]
+    drafted = subprocess.run(
+        [*command, "--dir", root], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    path = root / "CHANGELOG.md"
+    path.write_text(add_entries(path.read_text("utf-8"), version, drafted), encoding="utf-8")
+    for each in fragments:
+        each.unlink()
+
+
+def add_entries(changelog: str, version: str, drafted: str) -> str:
+    """Add what towncrier drafted below the same headings of a version's section."""
+    section = find_section(changelog, version)
+    if section is None:
+        found = re.search(r"^## ", changelog, re.MULTILINE)
+        at = found.start() if found else len(changelog)
+        heading = f"## {version} ({date.today()})\n\n"
+        return f"{changelog[:at]}{heading}{drafted.strip()}\n\n{changelog[at:]}"
+    text = section[1].rstrip()
+    for heading, entries in re.findall(r"^(### .*)\n+((?:(?!### ).*\n?)*)", drafted, re.MULTILINE):
+        text = _add_below(text, heading, entries.strip())
+    return f"{changelog[: section.start(1)]}{text}\n\n{changelog[section.end(1) :]}".rstrip() + "\n"
+
+
+def _add_below(text: str, heading: str, entries: str) -> str:
+    """Add entries at the end of a heading's list, or with the heading at the end of the text."""
+    before, found, rest = text.partition(f"{heading}\n")
+    if not found:
+        return f"{text}\n\n{heading}\n\n{entries}"
+    mine, following, others = rest.partition("\n### ")
+    return f"{before}{heading}\n{mine.rstrip()}\n{entries}\n{following}{others}".rstrip()
 
 
 def build_packages() -> list[Path]:
@@ -88,6 +137,7 @@ def main() -> int:
     """Build, try and describe the release; return the exit code."""
     try:
         version = find_version()
+        assemble_changelog(ROOT, version)
         notes = read_notes((ROOT / "CHANGELOG.md").read_text("utf-8"), version)
         packages = build_packages()
         for package in packages:

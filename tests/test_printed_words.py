@@ -92,6 +92,7 @@ def test_one_thing_is_one(number, words):
 STIFF = (
     *("cannot be told", "never in its place", "makes the others", "is not to be had"),
     *("has not come so far", "was wished for", "nobody had found out"),
+    *("whatever comes out", "which does not talk", "passes it anyway", "none of which can fail"),
 )
 
 

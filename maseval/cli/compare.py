@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.stats.forecast import Forecast
 
 
-MEASURE = "Another number of the benchmark than its verdict, by its name."
+MEASURE = "A measure of the benchmark in place of its verdict, by its name."
 
 
 @with_examples(
@@ -192,7 +192,7 @@ def _gate_parts(found: "Gate", allow_undecidable: bool) -> Parts:
         yield f"[green]not shown to be worse[/green]{inert(question)}"
     else:
         flag = "--allow-undecidable"
-        way = f"passed, as {flag} says" if allow_undecidable else f"{flag} passes it anyway"
+        way = f"passed, as {flag} says" if allow_undecidable else f"{flag} accepts it"
         yield styled(f"not decided{question}; {way}", "yellow")
 
 
@@ -223,7 +223,7 @@ def plan(
     ),
     measure: str | None = option(None, MEASURE),
     labels: bool = flag(
-        "How narrow labels make a number of RUN that a judge counts, before any is made.",
+        "Plan labels: how many narrow a number that a judge counted in RUN, and how far.",
         "--labels",
     ),
     about: str | None = option(None, "With --labels: the question, such as policy."),

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from maseval.app.results.costs import costs_by_role, costs_in_words
-from maseval.app.results.measured import MeasuredScore, beside_official
+from maseval.app.results.measured import MeasuredScore, beside_official, describe_beside
 from maseval.app.results.recording import warnings_on
 from maseval.app.results.results import RunResult, RunSummary
 from maseval.app.running.prices import unpriced_models
@@ -78,8 +78,7 @@ def estimate(value: Estimate | None, gap: str = " ") -> str:
 def measure_parts(scores: Sequence[MeasuredScore]) -> Parts:
     """Yield the numbers beside the official one, over all domains, and what they change."""
     others = beside_official(scores)
-    counted = [each for each in others if each.mean is None]
-    if any(not each.same for each in counted):
+    if counted := [each for each in others if each.mean is None and not each.same]:
         official = next(e for e in scores if e.is_official and e.domain == others[0].domain)
         table = Table("counted", *number_columns(*(f"k = {k}" for k in official.pass_hat)))
         for each in (official, *counted):
@@ -88,8 +87,7 @@ def measure_parts(scores: Sequence[MeasuredScore]) -> Parts:
             numbers = (estimate(each.pass_hat.get(k)) for k in official.pass_hat)
             table.add_row(inert(label), *numbers)
         yield table
-    for each in others:
-        yield inert(each.told)
+    yield from map(inert, describe_beside(others))
 
 
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:

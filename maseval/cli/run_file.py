@@ -330,7 +330,7 @@ def _cell(
 ) -> FileRun:
     """Put the options of a cell together; ``known`` are those of each benchmark's command.
 
-    Options of another benchmark of the grid are left out. The command refuses those of nobody.
+    Options of another benchmark of the grid are left out. The command rejects unknown options.
     """
     benchmark, own = _benchmark_of_cell(levels, shared), dict[str, Any]()
     others = set[str]().union(*known.values()) - known[benchmark]

@@ -165,7 +165,10 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
     if any(not each.is_official for each in view.scores):
         yield "\n[bold]Additional numbers[/bold] (the official one is above):"
         yield from measure_parts(view.scores)
-        yield from _errata_parts(view.findings) if sound else [_WHY]
+        if sound:
+            yield from _errata_parts(view.findings)
+        elif any(not each.same for each in view.scores):
+            yield _WHY
 
 
 def check_parts(check: "VerdictCheck | None") -> Parts:

@@ -141,7 +141,7 @@ class Judge:
 
     @property
     def record(self) -> JudgeRecord | None:
-        """What was asked before: the record that was given, else that of the run."""
+        """The record of earlier questions: the one that was given, else that of the run."""
         here = Clock.here()
         return self._record or (None if here is None else here.judgements)
 

@@ -51,7 +51,7 @@ class SourceError(DataError):
 
 
 class DataUnavailableError(DataError, FileNotFoundError):
-    """A data file is nowhere to be had."""
+    """No source has a data file."""
 
 
 class ChecksumError(DataError):

@@ -31,7 +31,7 @@ _SURROGATES = "texts held characters that are not Unicode, which U+FFFD replaces
 
 @dataclass(frozen=True)
 class Conversation:
-    """What is known of a simulation: ``record`` has its messages, in the form of results files.
+    """A simulation with all that is known of it: ``record`` has its messages, as results files do.
 
     ``told`` is the rest of the extension. ``agent`` has the fields of ATIF's agent, ``members``
     what the agents of a team recorded themselves, and ``used`` the tokens and the cost where

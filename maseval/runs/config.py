@@ -107,7 +107,7 @@ class StoppedRun:
 
     @property
     def _how(self) -> str:
-        return "Stopped early" if self.values.get("not_run") else "Not of a fixed size"
+        return "Stopped early" if self.values.get("not_run") else "Sequential design"
 
     def __str__(self) -> str:
         return f"{self._how.lower()}: {self.values.get('outcome')}"
@@ -180,7 +180,7 @@ class RunConfig:
 
     @property
     def is_unanswered(self) -> bool:
-        """True if the run is to end when its question is answered, and has not."""
+        """True if the run waits for the answer to its question, and has none yet."""
         return UNTIL in self.values and self.stopped is None
 
     def stopping(self, stopped: Mapping[str, object] | None) -> "RunConfig":

@@ -159,7 +159,7 @@ class VerdictCheck:
             f"{self.differing[ones[0]].text})"
             for ones, what in (
                 (false, "recorded verdicts do not hold when they are recomputed"),
-                (lost, "simulations are recorded without the verdict that they come to"),
+                (lost, "simulations are recorded without the verdict that recomputing gives"),
             )
             if ones
         ]

@@ -169,7 +169,7 @@ def compare_all(
             evaluators, are refused; domains with different data are left out.
         k: The pass^k that the main comparison is about.
         level: That of the intervals.
-        margin: The difference that matters to nobody: what is beyond it is to be decided.
+        margin: The largest negligible difference: what is beyond it is to be decided.
         anyway: Do not refuse, but name what differs as a caution.
         apart: Whether runs that have no task in common, as cells of different domains, stand side
             by side: all is about the runs with the same tasks.

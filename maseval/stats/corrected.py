@@ -51,8 +51,8 @@ class Stratum(Result):
     def __post_init__(self) -> None:
         if not 0 <= self.broken + self.unsure <= self.labelled <= self.total:
             raise ConfigurationError(
-                f"{self.broken} broken and {self.unsure} unsure of {self.labelled} labelled of "
-                f"{self.total} conversations cannot be; count each conversation once"
+                f"of {self.total} conversations {self.labelled} labelled, {self.broken} broken and "
+                f"{self.unsure} unsure cannot be right; count each conversation once"
             )
 
     @property

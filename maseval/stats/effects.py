@@ -37,9 +37,10 @@ class Contrast(Result):
     """Two levels of a factor, second - first; of two factors, how far the second changes that.
 
     ``levels`` has a pair for each factor. An interaction's ``within`` are the differences between
-    the levels of the first factor at either level of the second. It rests on so many ``tasks`` and
-    ``combinations`` of the other factors. ``adjusted`` is the p-value after Holm's correction: the
-    difference is shown by that one, and likely by the other alone.
+    the levels of the first factor at either level of the second. ``tasks`` is the number of tasks
+    it is computed from, ``combinations`` that of levels of the other factors. ``adjusted`` is the
+    p-value after Holm's correction: the difference is shown by that one, and likely by the other
+    alone.
     """
 
     factors: tuple[str, ...]
@@ -281,8 +282,8 @@ def _notes(grid: Grid, contrasts: Sequence[Contrast], interactions: int) -> list
         f"shown: p \u2264 {SURE}, Holm-corrected over {count_of(len(contrasts), 'contrast')} of "
         f"two levels, and apart from them over {count_of(interactions, 'interaction')}; likely: "
         f"p \u2264 {SURE} for this one alone",
-        "shown and likely are about these tasks; intervals are for other tasks like these, so they "
-        "are wider and may reach 0",
+        '"shown" and "likely" hold for these tasks; intervals also cover other tasks like these, '
+        "so they are wider and may include 0",
     ]
     if grid.clustered:
         notes.append(

@@ -131,7 +131,7 @@ class MeasuredMean(Result):
 
 @dataclass(frozen=True)
 class MeasuredDifference(Result):
-    """What two runs differ by in a measure, second - first, paired as their verdicts are."""
+    """The difference of two runs in a measure, second - first, paired as their verdicts are."""
 
     measure: str
     first: float

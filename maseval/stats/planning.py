@@ -88,7 +88,7 @@ class Pairs:
 
     @property
     def unit(self) -> str:
-        """What is a draw of its own, and what more of are needed."""
+        """The unit that is drawn, and of which more are needed: tasks or clusters."""
         return "task" if self.first_places is None else "cluster"
 
     @property
@@ -242,9 +242,8 @@ def plan(
     if differing < fewest:
         tasks = max(tasks, math.ceil(count * fewest / differing))
         why = (
-            f"{differing} of {count_of(count, unit)} differ, and it takes {fewest} that do to "
-            f"decide anything: about {tasks} {unit}s like these would, or more trials if further "
-            f"{unit}s then differ"
+            f"{differing} of {count_of(count, unit)} differ; at least {fewest} must differ: run "
+            f"about {tasks} {unit}s like these, or more trials if further {unit}s then differ"
         )
         return SamplePlan(found, why, "undecidable", tasks)
     trials = _trials_needed(pairs, variance(differences), allowed)
@@ -282,7 +281,7 @@ def too_few_tasks(tasks: int, level: float, margin: float = 0.0, unit: str = "ta
     fewest = fewest_tasks(level, margin)
     if tasks >= fewest:
         return None
-    return f"{count_of(tasks, unit)} cannot decide it, whatever comes out: it takes {fewest}"
+    return f"{count_of(tasks, unit)} can never decide it, as at least {fewest} are needed"
 
 
 def _trials_needed(pairs: Pairs, spread: float, allowed: float) -> int | None:

@@ -276,7 +276,7 @@ def _at_look(plan: SequentialPlan, look: int) -> str:
 def _words(plan: SequentialPlan, outcome: SequentialOutcome) -> str:
     margin = f" by {in_percent(plan.margin)} points"
     if outcome == "undecided":
-        return "all planned trials are run and do not decide it"
+        return "undecided after all planned looks"
     if plan.question == "not worse":
         return f"not worse{margin}" if outcome == "not worse" else f"worse{margin} or more"
     return f"{outcome} than the baseline"

@@ -74,7 +74,7 @@ class IndexedRun(LoggedRun):
 
     @property
     def settings(self) -> list[Shape]:
-        """What reports share: machine, code, and the options of the benchmark."""
+        """The settings that reports share: machine, code, and the options of the benchmark."""
         return [mapping(each) for each in self.shared]
 
     def refresh(self) -> bool:

@@ -47,7 +47,7 @@ def test_another_agent_may_try_and_then_nothing_is_left(earlier, tmp_path):
 
     nothing = maseval("tau2", "run", "--lf", output)
 
-    assert nothing.exit_code == 2 and "in again everything passed" in plain(nothing.stderr)
+    assert nothing.exit_code == 2 and "everything passed in again" in plain(nothing.stderr)
 
 
 def test_code_is_never_loaded_by_a_name_in_a_record(tmp_path):

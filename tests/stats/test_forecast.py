@@ -79,7 +79,9 @@ def test_tasks_that_pass_always_leave_the_width_that_so_few_leave():
 
 def test_what_no_system_and_no_test_can_do_is_said():
     assert "no system can" in forecast(stated_tasks(50, 0.95), difference=0.1).answers[0]
-    assert "4 tasks cannot decide it" in forecast(stated_tasks(4, 0.5), difference=0.3).answers[0]
+    assert (
+        "4 tasks can never decide it" in forecast(stated_tasks(4, 0.5), difference=0.3).answers[0]
+    )
     assert forecast(stated_tasks(4, 0.5)).rows[0].detectable is None
     one = forecast(stated_tasks(1, 0.5), precision=0.1).answers[1]
     assert "not reachable with 1 task; it takes at least" in one

@@ -42,7 +42,7 @@ def test_from_the_fewest_tasks_on_a_change_of_all_is_decided(level, margin):
 
         assert (count == fewest) == (found.decision == "decided")
         assert decided == (count == fewest) or count == 1
-        assert (f"it takes {fewest}" in found.advice) == (count < fewest)
+        assert (f"at least {fewest} are needed" in found.advice) == (count < fewest)
 
 
 def test_of_fewer_tasks_that_differ_none_is_decided_and_all_say_so():
@@ -53,7 +53,7 @@ def test_of_fewer_tasks_that_differ_none_is_decided_and_all_say_so():
 
         assert p_value > 1 - level
         assert found.decision == "undecidable" and found.trials is None
-        assert f"3 of 12 tasks differ, and it takes {fewest} that do" in found.advice
+        assert f"3 of 12 tasks differ; at least {fewest} must differ" in found.advice
         assert found.tasks >= 12 * fewest / 3
 
 

@@ -171,7 +171,7 @@ def compare(
     Runs under different rules, or whose evaluators have other code, are refused, or with ``anyway``
     marked; what they are called does not matter. Domains with different data, and tasks that differ
     or that some run lacks, are left out and listed. ``level`` is that of the intervals of two runs,
-    and ``margin`` the difference that matters to nobody. With ``explain`` the reasons of failures
+    and ``margin`` the largest negligible difference. With ``explain`` the reasons of failures
     are counted. ``measure`` names the number of the benchmark that is compared in the place of its
     verdict. ``on_progress`` gets how many simulations of a run are scored, and of how many.
     """

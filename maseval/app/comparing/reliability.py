@@ -41,7 +41,7 @@ Values = TaskValues[TaskKey]
 
 
 class ReliabilityTrial(NamedTuple):
-    """What the sheet needs of one simulation."""
+    """The values of one simulation that the sheet needs."""
 
     outcome: Outcome
     tools: Sequence[str]

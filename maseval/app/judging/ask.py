@@ -47,7 +47,7 @@ _KINDS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class AskedRun:
-    """What a judge says of a run; with ``price``, what asking would cost, and nothing was asked.
+    """The answers of a judge about a run; with ``price``, nothing was asked, only priced.
 
     ``chosen`` simulations were to be asked about. ``judge`` names the model, and how often it was
     right when measured. ``took`` says what asking took, and whether it came to its end.

@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What it would take to ask; ``cost`` is None if the model's price is not known."""
+    """The price of asking; ``cost`` is None if the model's price is not known."""
 
     requests: int
     input_tokens: int

@@ -1,4 +1,4 @@
-"""How often a judge was right when it was measured, kept in the cache folder of this machine.
+"""Measurements of how often a judge was right, kept in the cache folder of this machine.
 
 A measurement belongs to one judge, its options, the words of the question and the set of labelled
 conversations. Each is one line of a file; an earlier one stays, so that the same judge can be held
@@ -58,7 +58,7 @@ class Rate(NamedTuple):
 
 
 class RateRow(NamedTuple):
-    """What was found, and falsely flagged, among the conversations of one name."""
+    """The number found, and falsely flagged, among the conversations of one name."""
 
     name: str
     found: Rate
@@ -137,7 +137,7 @@ class Calibration:
 
     @property
     def in_words(self) -> str:
-        """What to say where findings of the judge are shown."""
+        """A sentence to stand where findings of the judge are shown."""
         found, flagged = self.found, self.flagged
         verb = "named a reader's party in" if self.question == "cause" else "found"
         words = f"{verb} {found.seen} of {found.total}"

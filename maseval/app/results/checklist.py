@@ -60,7 +60,7 @@ class ChecklistItem(NamedTuple):
 
 @dataclass(frozen=True)
 class Checklist:
-    """What a rehearsal saw; ``refused`` says why the agent cannot be rehearsed."""
+    """The items that a rehearsal saw; ``refused`` says why the agent cannot be rehearsed."""
 
     items: Sequence[ChecklistItem]
     notes: Sequence[str] = ()

@@ -2,8 +2,8 @@
 
 ``ExaminedRun`` finds them out when they are asked for, and keeps them in the cache folder
 (``maseval.data.kept``): by the content of the record, and by the version of all that decides them,
-which the benchmark knows; what stands in their way is kept by the configuration of the run. So
-every command and page finds them out once.
+which the benchmark knows; obstacles are cached per configuration of the run. So every command
+and page finds them out once.
 """
 
 import hashlib
@@ -106,7 +106,7 @@ class ExaminedRun:
     def begin_check(self) -> VerdictCheck | None:
         """Begin to check the recorded verdicts; return None if the benchmark recomputes none.
 
-        Nothing that is recorded is shown of a results file, so that there is nothing to check.
+        Recorded verdicts of results files are never shown, so that there is nothing to check.
         """
         if not (self.folder.path / LOG).is_file() or not self.support.answers("verdict_checker"):
             return None
@@ -114,7 +114,7 @@ class ExaminedRun:
 
     @cached_property
     def _judged(self) -> Mapping[Simulation, Sequence[Finding]]:
-        """What judge models say of the simulations, each with how often it was right.
+        """The findings of judge models about the simulations, each with how often it was right.
 
         It is not kept with the rest: another answer, or another measurement, may come any time.
         """
@@ -405,7 +405,7 @@ class RunFindings:
 
     @cached_property
     def checklist(self) -> Checklist | None:
-        """What a rehearsal saw; None for any other run."""
+        """The checklist of a rehearsal; None for any other run."""
         return checklist_of_run(self.folder)
 
     def to_dict(self) -> dict[str, object]:

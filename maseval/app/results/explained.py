@@ -27,7 +27,7 @@ class VerdictExplanation:
 
 
 class Review(NamedTuple):
-    """What a benchmark says of a simulation: the findings, and what explains the verdict."""
+    """A review of a simulation by its benchmark: the findings, and what explains the verdict."""
 
     findings: Sequence[Finding] = ()
     explanation: VerdictExplanation | None = None

@@ -1,4 +1,4 @@
-"""What a benchmark has a judge asked about a conversation, and conversations with known answers."""
+"""Requests of a benchmark to a judge about a conversation, and conversations with known answers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -52,7 +52,7 @@ def status_of(judgement: Judgement, weights: Collection[str] | None = None) -> S
 
 @dataclass(frozen=True)
 class JudgedBy:
-    """What one judge answered to one question about the simulations of a run."""
+    """The answers of one judge to one question about the simulations of a run."""
 
     question: str
     model: str

@@ -110,7 +110,7 @@ class MeasuredScore:
 
     @property
     def told(self) -> str:
-        """What a reader should know of it: its meaning, or its effect on the official number."""
+        """A note for its reader: its meaning, or its effect on the official number."""
         if not self.is_recorded or self.measure is None:
             return f"{self.counted}: {self.effect}"
         words = [self.measure.meaning]
@@ -248,11 +248,19 @@ def measure_named(recording: Recording, name: str) -> Measure | None:
 def beside_official(scores: Sequence[MeasuredScore]) -> list[MeasuredScore]:
     """Return the numbers beside the official one over all domains.
 
-    What undecided cases change is left out where it is nothing.
+    That in which every undecided case is a breach is omitted where it changes nothing.
     """
     others = [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
     decided = sum(each.differing for each in others if each.counted == WITHOUT_BREACHES.name)
     return [e for e in others if e.counted != IF_UNDECIDED.name or e.differing > decided]
+
+
+def describe_beside(others: Sequence[MeasuredScore]) -> list[str]:
+    """Say what each number beside the official one means or changes; in one line if nothing."""
+    told = [each.told for each in others if not each.same]
+    if same := ", ".join(each.counted for each in others if each.same):
+        told.append(f"{same}: no verdict differs")
+    return told
 
 
 def measure_rows(scores: Sequence[MeasuredScore]) -> list[dict[str, Any]]:
@@ -271,8 +279,7 @@ def measure_rows(scores: Sequence[MeasuredScore]) -> list[dict[str, Any]]:
 
 def measure_notes(scores: Sequence[MeasuredScore]) -> list[str]:
     """Say what each measure means or changes, if there are any."""
-    every = beside_official(scores)
-    if told := "; ".join(each.told for each in every):
+    if told := "; ".join(describe_beside(beside_official(scores))):
         words = "These are additional numbers; the official one is unchanged."
         return [f"{told[0].upper()}{told[1:]}. {words}"]
     return []

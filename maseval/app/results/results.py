@@ -51,7 +51,7 @@ class RunSummary(Summary):
 
     @property
     def marks(self) -> list[str]:
-        """What the numbers are called, if they are not simply those of a run."""
+        """Names for the numbers, if they are not simply those of a run."""
         return [str(each) for each in (self.subset, self.judged_by, self.perturbed) if each]
 
     @property

@@ -158,7 +158,7 @@ class FolderRunOptions(OutputOptions):
     )
     max_wait: float | None = option(
         None,
-        "Most seconds that one call may wait for retries (default: 6 attempts, at most 300 s)",
+        "Maximum seconds that a call waits for retries (default: 6 attempts, at most 300 s)",
         EXECUTION,
     )
     cache: bool = option(

@@ -1,4 +1,4 @@
-"""What is known of a simulation as evaluations: its verdict, each check, findings, judgements."""
+"""Evaluations of a simulation: its verdict, each check, findings, judgements."""
 
 from collections.abc import Iterator
 from contextlib import suppress

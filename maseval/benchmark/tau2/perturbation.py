@@ -35,7 +35,7 @@ _FAULTS = (
 
 @dataclass(frozen=True)
 class Perturbation:
-    """What a run is perturbed by: ``rate`` is that of faults, ``file`` that of rewordings."""
+    """The perturbation of a run: ``rate`` is that of faults, ``file`` that of rewordings."""
 
     kind: Kind
     rate: float | None = None

@@ -71,7 +71,7 @@ def ask(
     only: Only | None = option(
         None, "Only simulations that passed, or failed.", show_default="cause: failed"
     ),
-    numbers: int | None = option(None, "Only so many, drawn at random."),
+    numbers: int | None = option(None, "Only this many, drawn at random."),
     domain: str | None = domain_option("Only this domain.", callback=load_domain),
     judge_args: JudgeArgs = None,
     base_url: BaseUrl = None,
@@ -124,7 +124,7 @@ def _asked_parts(found: "AskedRun") -> Parts:
         if counts["undecided"]:
             yield f"  {counts['undecided']} undecided: no answer that can be read, or no evidence"
         if dropped:
-            yield f"  {count_of(dropped, 'claim')} dropped: the evidence is not true"
+            yield f"  {count_of(dropped, 'claim')} dropped: the evidence does not hold"
     took = found.took
     if took.skipped:
         yield f"  {took.skipped} skipped: no conversation, no failure, or a task unknown here"
@@ -227,7 +227,7 @@ def _calibrated_parts(found: "CalibratedJudge") -> Parts:
     if of:
         meant = "name the party that the reader names first" if is_cause else _AT_THE_MESSAGE
         yield f"  {exact} of {of} {meant}"
-    yield f"  {count_of(measured.dropped, 'claim')} dropped: the evidence is not true"
+    yield f"  {count_of(measured.dropped, 'claim')} dropped: the evidence does not hold"
     yield _spent(measured.requests, measured.cost, measured.seconds)
     if found.change is not None:
         yield styled(found.change, "yellow" if "changed" in str(found.change) else "dim")

@@ -34,7 +34,9 @@ def label(
     by: str = option(..., "Your name; labels are kept under it."),
     about: str | None = option(None, "The question: policy, cause, or one of your benchmark."),
     judge: str | None = option(
-        None, "By whose answers to draw; none draws among all.", show_default="the one asked"
+        None,
+        "The judge whose answers guide the draw; none draws among all.",
+        show_default="the one asked",
     ),
     numbers: int = option(60, "How many conversations to label.", "--numbers", "-n"),
     labels: Path | None = option(

@@ -174,7 +174,7 @@ class ProcessSettings:
 
 
 class Equipment(NamedTuple):
-    """What a process needs for one run, besides its orders."""
+    """The equipment of a process for one run, besides its orders."""
 
     run: bytes
     """The packed settings of the run and of the process, read when their modules can be found."""

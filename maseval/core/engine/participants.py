@@ -126,7 +126,7 @@ class SetupHooks(NamedTuple):
 
 
 class ReferenceChangedError(MASEvalError):
-    """What a repetition is evaluated by is no longer what it was before its agent worked."""
+    """A repetition is no longer evaluated by what it was before its agent worked."""
 
 
 class Reference:

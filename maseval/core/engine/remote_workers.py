@@ -1,4 +1,4 @@
-"""What engines have in common whose workers are other processes.
+"""The common part of engines whose workers are other processes.
 
 A process that dies takes all its repetitions with it, and one of them may be the reason. They run
 again, in the end each in a process of its own: one that kills its process every time is found this

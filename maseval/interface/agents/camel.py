@@ -169,7 +169,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         waiting = response.info.get("external_tool_call_requests")
         if waiting:
             names = ", ".join(request.tool_name for request in waiting)
-            return f"called an external tool, which nobody here answers: {names}; pass it in tools="
+            return f"called a tool that this adapter cannot answer: {names}; pass it in tools="
         if response.terminated and not response.msgs:
             return f"CAMEL ended the turn: {', '.join(response.info['termination_reasons'])}"
         history = getattr(self.agent, "chat_history", None)

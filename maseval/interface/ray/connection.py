@@ -93,7 +93,7 @@ def connect_ray(
 
 @contextmanager
 def _environment(address: str, modules: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """What other machines must have: this maseval, and the modules."""
+    """Return the environment that other machines need: this maseval, and the modules."""
     if address == LOCAL:
         yield {}
         return
@@ -127,7 +127,7 @@ class Connection(NamedTuple):
         if isinstance(error, ConnectionError) or isinstance(cause, MASEvalError):
             raise cause or error
         if isinstance(error, (errors.RayTaskError, errors.RuntimeEnvSetupError)):
-            raise WorkersUnavailableError(f"workers cannot begin: {_first_line(error)}") from error
+            raise WorkersUnavailableError(f"workers cannot start: {_first_line(error)}") from error
 
 
 class Head:

@@ -53,7 +53,7 @@ class _Actor:
 
 @dataclass(eq=False)
 class _Call:
-    """What was asked of an actor, or of a process of its own; None asks only where it is."""
+    """A request to an actor, or to a process of its own; None asks only where it is."""
 
     repetition: Repetition | None
     actor: _Actor | None

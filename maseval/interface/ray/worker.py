@@ -1,4 +1,4 @@
-"""What runs on a node of Ray: a worker with the keys it was sent, and no secret of its own told."""
+"""Run a worker on a node of Ray, with the keys it was sent; it tells no secret of its own."""
 
 import os
 import sys

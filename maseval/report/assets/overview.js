@@ -92,7 +92,7 @@ function headline() {
   const missing = verdicts < planned && `; ${count.format(verdicts)} of ${counted(planned, "simulation")} have a verdict`;
   const failed = simulations.filter(({ outcome }) => outcome === "fail").length;
   const [[label, number] = []] = labelling() ? [] : reasons();
-  const most = label && [`; ${count.format(number)} of its ${counted(failed, "failure")}: `, h("b", {}, label)];
+  const most = label && [`; ${failed === 1 ? "its one failure" : `${count.format(number)} of its ${counted(failed, "failure")}`}: `, h("b", {}, label)];
   return [h("b", {}, who), " passes ", h("b", {}, percent(rate.value)), ` of ${missing ? `the ${count.format(judgedTasks())} of ${tasksInWords(tasks)} with a verdict` : tasksInWords(tasks)}`, between(rate) && ` (95% CI ${between(rate)})`, missing, most, "."];
 }
 

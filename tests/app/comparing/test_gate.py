@@ -49,7 +49,7 @@ def test_a_collapse_that_could_not_be_shown_is_no_pass(
     assert found.verdict == verdict
     assert not found.to_markdown().startswith("### ✅")
     if verdict == "undecidable":
-        assert "cannot decide it, whatever comes out: it takes 5" in found.to_markdown()
+        assert "can never decide it, as at least 5 are needed" in found.to_markdown()
         assert b"<error" in found.to_junit() and b"<error" not in found.to_junit(True)
         assert gate(gold, noop).verdict == "undecidable"  # a gain of all is no proof either
 
@@ -59,7 +59,7 @@ def test_a_loss_of_too_few_tasks_to_tell_from_chance_is_no_pass(runs: dict[str, 
     assert lost.main.difference < 0 and lost.main.test.discordant == 4
     assert lost.verdict == "undecidable" and gained.verdict == "not worse"
     assert lost.open_question == lost.two.plan.advice and gained.open_question is None
-    assert "4 of 12 tasks differ, and it takes 5 that do" in lost.to_markdown()
+    assert "4 of 12 tasks differ; at least 5 must differ" in lost.to_markdown()
 
 
 def test_a_loss_within_chance_is_not_worse_and_says_what_would_decide_it(tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_a_verdict_that_left_a_run_is_not_one_that_does_not_hold(
 
     notes = " ".join(plan([tmp_path / "hidden"]).notes)
 
-    assert "simulations are recorded without the verdict that they come to" in notes
+    assert "simulations are recorded without the verdict that recomputing gives" in notes
     assert "do not hold" not in notes
 
 

@@ -7,6 +7,7 @@ from maseval.app.results.measured import (
     SOUND,
     WITHOUT_BREACHES,
     beside_official,
+    describe_beside,
     measure_notes,
     measure_rows,
     measured_scores,
@@ -59,6 +60,21 @@ def test_without_variants_the_official_number_stands_alone():
         found = measured_scores(lines, {}, [])
         assert [each.counted for each in found] == ["official"] * bool(lines)
         assert measure_rows(found) == [] == measure_notes(found)
+
+
+def test_numbers_that_change_nothing_share_a_line():
+    lines = outcomes(a="+-", b="++")
+
+    def told(findings):
+        return describe_beside(
+            beside_official(measured_scores(lines, findings, [*BREACHES, SOUND]))
+        )
+
+    assert told({}) == ["without breaches found, over sound tasks: no verdict differs"]
+    assert told({one("a", 0): [policy()]}) == [
+        "without breaches found: 1 verdict differs",
+        "over sound tasks: no verdict differs",
+    ]
 
 
 def test_only_a_decided_breach_of_state_makes_a_pass_not_count():

@@ -107,7 +107,7 @@ def test_all_trials_without_a_decision_are_said_to_be_undecided(tmp_path):
     stopped = simulate(tmp_path, BETTER, chance=0.0)
 
     assert stopped.values["outcome"] == "undecided" and stopped.values["not_run"] == 0
-    assert stopped.note.startswith("Not of a fixed size: look 4 of 4")
+    assert stopped.note.startswith("Sequential design: look 4 of 4")
 
 
 def test_an_outage_has_no_verdict_at_the_look_and_is_not_tried_again_later(tmp_path):

@@ -26,7 +26,7 @@ class Recount(JudgedRecord):
 
     @property
     def marks(self) -> list[str]:
-        """What stands beside every number: how it was scored, and how a run was perturbed."""
+        """Marks to stand beside every number: how it was scored, and how a run was perturbed."""
         return [*self.options.marks, *filter(None, [self.claims.perturbed])]
 
     @property

@@ -138,7 +138,7 @@ class ResultsFile:
 
     @cached_property
     def claims(self) -> Claims:
-        """What the file says of itself, with a hash of all its settings; lines say nothing."""
+        """The claims of the file about itself, with a hash of all its settings; lines make none."""
         claims = Claims(name=self.path.name)
         if self.layout == "lines":
             return claims

@@ -27,7 +27,7 @@ OnMalformed = Callable[[ResultFileError], object]
 
 @dataclass
 class Claims:
-    """What a record says of itself. None of it is believed: it is compared with the benchmark.
+    """The claims of a record about itself. All of them are verified against the benchmark.
 
     ``planned`` are the simulations of a run's plan. ``version`` is the release of all simulations,
     if there is one, and ``version_from`` says who chose it. ``seed`` is that of the run, from which

@@ -41,7 +41,7 @@ _NAMED = ("domain", "task_id", "termination_reason")
 
 @dataclass(frozen=True)
 class TaskNames:
-    """What the user says of trajectories: one task for all, or for each by its id or file name."""
+    """The user's names of tasks: one for all trajectories, or for each by its id or file name."""
 
     task: str | None = None
     by_name: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

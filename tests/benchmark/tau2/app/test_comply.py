@@ -59,7 +59,7 @@ def test_a_scripted_player_is_asked_about_the_state_alone(tmp_path):
     (found,) = tau2.comply([tmp_path / "run"])
     assert not found.rules
     shown = " ".join(maseval("comply", tmp_path / "run").stdout.split())
-    assert "a script, which does not talk, played the agent" in shown
+    assert "the agent was scripted" in shown
     assert all(each.same for each in found.scores)
 
 

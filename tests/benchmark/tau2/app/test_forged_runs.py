@@ -19,7 +19,7 @@ from tests.report.reading import index_of, rows_of
 
 WORDS = {
     "passed": "recorded verdicts do not hold",
-    "excused": "simulations are recorded without the verdict that they come to",
+    "excused": "simulations are recorded without the verdict that recomputing gives",
 }
 FOUND = (
     "`score` and `certify` name the cause; `show`, report, viewer and `bundle --open` mark the "

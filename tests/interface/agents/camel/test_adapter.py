@@ -119,7 +119,7 @@ def test_the_conversation_is_the_agents_and_not_the_adapters(clerk):
 def test_an_external_tool_is_never_answered_and_the_agent_gives_up(clerk):
     with served({"name": "look"}) as (_, url):
         agent = clerk(url, external_tools=as_tools([look]))
-        with pytest.raises(AgentGaveUpError, match="nobody here answers: look"):
+        with pytest.raises(AgentGaveUpError, match="this adapter cannot answer: look"):
             agent.run("Look")
 
     assert agent.logs[0]["external_tool_call_requests"][0]["name"] == "look"

@@ -1,4 +1,4 @@
-"""What a judge is shown of a simulation: the policy, the conversation, and for the cause the facts.
+"""Show a judge a simulation: the policy, the conversation, and for the cause the facts.
 
 Messages are numbered as everywhere else. Evidence may quote the policy, and also what the agent's
 tools answered in a domain whose policy is in documents that the agent has to look for.

@@ -41,7 +41,7 @@ from maseval.core.recorded import entries, mapping, number
 from maseval.core.report import AGENT_FAILURES, Report, TaskExecutionStatus
 from maseval.runs.recording import Recording
 
-_SCRIPTED = "a script, which does not talk, played the agent: only rules about the state were asked"
+_SCRIPTED = "the agent was scripted: only rules about the state were checked"
 
 
 def _field(field: WrongField) -> dict[str, object]:

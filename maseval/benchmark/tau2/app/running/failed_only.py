@@ -39,7 +39,7 @@ def find_failed(options: RunOptions) -> tuple[RunOptions, FailedTasks]:
     failed = {one.task for one in run.planned if one not in passed}
     if not failed:
         raise ConfigurationError(
-            f"in {name_of(run)} everything passed, so nothing is to be run again; leave out "
+            f"everything passed in {name_of(run)}, so there is nothing to run again; leave out "
             "--failed-only to run all tasks"
         )
     setup = RecordedSetup.of(run.config.values)

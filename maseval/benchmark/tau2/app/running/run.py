@@ -424,7 +424,7 @@ def play(options: PlayOptions) -> PlayedTask:
     left = prepared.missing()
     if not left:
         raise ConfigurationError(
-            f"all that was to be played is in {prepared.path}; choose other tasks (--task-id) and "
+            f"{prepared.path} has every simulation asked for; choose other tasks (--task-id) and "
             "another folder (--output)"
         )
     domain, task_id, _ = left[0]

@@ -126,7 +126,7 @@ def criteria_can_only_pass(task: AuditedTask) -> Iterator[TaskFinding]:
         yield task.finding("criteria can only pass", "error", "the task has no criteria")
     elif not any(map(task.criteria.can_fail, task.criteria.reward_basis)):
         basis = [kind.value for kind in task.criteria.reward_basis]
-        text = f"it scores {', '.join(basis) or 'nothing'}, none of which can fail"
+        text = f"it has no criterion that can fail; scored: {', '.join(basis) or 'nothing'}"
         yield task.finding("criteria can only pass", "error", text)
 
 

@@ -96,7 +96,7 @@ class Rule:
 
     @property
     def weight(self) -> Weight:
-        """What a breach of it weighs."""
+        """The weight of a breach of it."""
         return "remark" if self.kind is Kind.FORM else "state"
 
 

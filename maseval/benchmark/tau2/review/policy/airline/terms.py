@@ -82,7 +82,7 @@ def compensation_amount(call: CertificateCall) -> Iterator[Answer]:
     amount, rates = call.arguments.get("amount"), (FOR_A_CANCELLATION, FOR_A_DELAY)
     due = {rate * len(each.passengers) for each in call.reservations for rate in rates}
     if call.owner is not None and number_of(amount) not in due:
-        yield Broken(f"{amount} is 50 or 100 dollars a passenger of no reservation")
+        yield Broken(f"{amount} is neither 50 nor 100 dollars per passenger of any reservation")
 
 
 @_certificates.state("compensation.grounds", f"{HEADING}, both bullets and last paragraph", _SEND)
