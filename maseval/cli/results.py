@@ -149,7 +149,7 @@ def finish(
         raise typer.Exit(FAILED)
     if not result.complete:
         raise typer.Exit(INCOMPLETE)
-    if result.is_undecided:  # as in gate: what is not decided is not green
+    if result.is_undecided:  # as in gate: an undecided result does not pass
         raise typer.Exit(WRONG_USE)
 
 
