@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 import typer
 
 from maseval.cli.command_line import PlainCommand, with_examples
-from maseval.cli.options import AsJson, flag, option
-from maseval.cli.running import command_with, run_or_plan
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.lazy import find_entry_points
 
@@ -50,7 +48,10 @@ def load_offered(offered: "EntryPoint") -> typer.Typer:
 
 
 def _commands_of(name: str, benchmark: type["Benchmark"]) -> typer.Typer:
+    # The list of commands, which names these, must not load what runs them.
     from maseval.app.running.named_options import named_options
+    from maseval.cli.options import AsJson, flag, option
+    from maseval.cli.running import command_with, run_or_plan
 
     @with_examples(
         (f"maseval {name} run --num-tasks 2", "two tasks of each domain"),

@@ -166,7 +166,7 @@ def test_a_question_that_cannot_be_read_is_refused_by_name():
     ],
 )
 def test_until_is_read(text, expected):
-    assert AskedQuestion.of(text) == expected
+    assert AskedQuestion.of(text) == (*expected, None)
 
 
 @pytest.mark.parametrize(
