@@ -201,7 +201,8 @@ def test_a_last_report_of_odd_content_crashes_nothing(run):
     with pytest.raises(RunFolderError, match=r"cannot be read \('nowhere'\)"):
         list(RunFolder.read(run).reports())
 
-    edited_last_report(run, traces={}, task={"query": "", "metadata": {"domain": "other"}})
+    task = {"query": "", "metadata": {"domain": "other"}}
+    edited_last_report(run, domain="other", traces={}, task=task)
     shown = maseval("show", str(run))
     assert shown.exit_code == 0 and "other" in shown.stdout
 

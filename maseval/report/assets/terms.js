@@ -82,6 +82,10 @@ function showHint(owner) {
   bubble.replaceChildren(h("span", {}, owner.dataset.hint));
   bubble.hidden = false;
   owner.setAttribute("aria-describedby", bubble.id);
+  placeHint(owner);
+}
+
+function placeHint(owner) {
   const { left, top, bottom } = owner.getBoundingClientRect();
   const { width, height } = bubble.getBoundingClientRect();
   bubble.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
@@ -100,7 +104,9 @@ export function watchHints() {
   addEventListener("focusin", show);
   addEventListener("pointerover", show);
   addEventListener("focusout", hideHint);
-  addEventListener("scroll", hideHint, { capture: true, passive: true });
+  // A word that the keyboard reaches is scrolled into view: its hint goes with it.
+  const follow = () => (shownFor?.matches(":focus") ? placeHint(shownFor) : hideHint());
+  addEventListener("scroll", follow, { capture: true, passive: true });
   // Esc takes the hint away before it closes anything.
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !shownFor) return;
