@@ -23,6 +23,7 @@ def moment(*tasks, ran=10, **given):
         progress.finish(Outcome("telecom", str(number), 0, **kind))
     progress.recall(Outcome("telecom", "x", 0, None, status="setup_failed"))
     progress._began -= 100
+    progress._spent += 10 * ran
     for task in tasks:
         progress.start(Simulation("telecom", task, 2))
         progress._running[Simulation("telecom", task, 2)] -= 34
@@ -42,7 +43,7 @@ def test_the_display_tells_how_far_it_is_and_which_is_the_slowest():
 
     for part in ("10/40", "1 running", "1 failed", "pass^1 60.0% [", "120k tokens", "$1.25"):
         assert part in shown
-    assert "1:40" in shown and "4:50 left" in shown
+    assert "1:40" in shown and "4:40 left" in shown  # 28 that wait, of 10 s each
     assert "telecom/[mobile]a|b trial 2, 34 s" in shown
 
 

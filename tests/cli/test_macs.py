@@ -172,7 +172,6 @@ def test_scoring_says_what_could_not_be_judged(tmp_path, macs_data):
         (("run", "-d", "bank", "--user-model", "m", "--agent-model", "m"), "Invalid domain 'bank'"),
         (("score", "nowhere", "-d", "travel"), "there is no folder 'nowhere'"),
         (("rates", "nowhere"), "no run at nowhere"),
-        (("export", "nowhere"), "no run at nowhere"),
     ],
 )
 def test_what_cannot_be_done_is_said_without_a_traceback(arguments, complaint):

@@ -72,8 +72,11 @@ def test_a_run_without_a_verdict_says_what_happened_whose_fault_it_was_and_how_t
     (frame,) = frames.runs(run)
 
     assert not page["results"]["measures"] and frame["pass_1"] is None
-    (words,) = (each for each in page["results"]["notes"] if each.startswith("No verdict"))
-    assert words.endswith("with --output outage: it resumes.") and words in printed
+    # Where something ended, its error stands on top, and how to resume beside it.
+    said = [*page["results"]["notes"], *page["results"].get("obstacle", ())]
+    (words,) = (each for each in said if each.startswith("No verdict"))
+    assert words.endswith(f"with --output {run}: it resumes.")
+    assert "".join(words.split()) in "".join(printed.split())
     for status, who in [*FAULTS.items()][:recorded]:
         assert f" {status} ({who})" in words
     assert (f"{24 - recorded} missing (no record)" in words) == (recorded < 24)
@@ -83,7 +86,8 @@ def test_a_run_without_a_verdict_says_what_happened_whose_fault_it_was_and_how_t
     assert in_viewer["live"]["state"] == "incomplete" and rows_of(in_viewer) == [
         {**each, "labels": []} for each in rows_of(page)
     ]
-    assert words in in_viewer["results"]["notes"] or not recorded
+    viewed = [*in_viewer["results"]["notes"], *in_viewer["results"].get("obstacle", ())]
+    assert words in viewed or not recorded
 
 
 def test_a_run_without_a_verdict_is_exported_with_the_others(runs, tmp_path):

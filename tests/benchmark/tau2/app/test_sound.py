@@ -163,7 +163,8 @@ def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
     assert index["results"] == shown["results"]
     assert before["beside"] == []
     notes = " ".join(shown["results"]["meaning"])
-    assert "over sound tasks: 1 task left out, 1 verdict differs. These are additional" in notes
+    assert "ver sound tasks: 1 task left out, 1 verdict differs; " in notes
+    assert "These are additional numbers; the official one is unchanged." in notes
     labels = [each for row in rows_of(shown) for each in row["labels"]]
     assert labels.count("task: left out") == labels.count("task: sound: failed") == 1
     assert [list(each["labels"]) for each in rows_of(index)] == [
