@@ -168,7 +168,8 @@ def test_the_cells_of_a_grid_open_their_runs_and_each_other(visit, serve, tmp_pa
     expect(cells).to_have_count(4)
     expect(cells.first).to_contain_text("50.0")
     expect(cells.first.get_by_role("link")).to_have_attribute("href", "/run/react-small")
-    expect(page.get_by_role("region", name="Effects", exact=True)).to_contain_text("plan \u2212 react")
+    effects = page.get_by_role("region", name="Effects", exact=True)
+    expect(effects).to_contain_text("plan \u2212 react")
 
     page.get_by_role("button", name="Compare react-small with another cell").click()
     page.get_by_role("button", name="Compare plan-small with another cell").click()

@@ -40,8 +40,8 @@ def test_make_demo_installs_the_product_and_nothing_for_development():
     rule = re.search(r"^\$\(DEMO_READY\):(.*?)\n\n", makefile, re.M | re.S)[1]
 
     assert re.search(r"^demo: \$\(DEMO_READY\) ##", makefile, re.M)
-    assert 'install -e ".[view]"' in rule and "requirements/" not in rule
-    assert rule.count("echo") == 2
+    assert '-e ".[view]"' in rule and "requirements/" not in rule
+    assert rule.count("echo") == 1
 
 
 def test_commands_to_try_next_work_as_they_stand(no_data_anywhere, tmp_path, monkeypatch):

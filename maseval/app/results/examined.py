@@ -11,14 +11,14 @@ import json
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.checklist import Checklist, checklist_of_run
-from maseval.app.results.explained import Review, cause_in, misfit
+from maseval.app.results.explained import Review, cause_in, in_brief, misfit
 from maseval.app.results.measured import MeasuredScore, measured_scores
 from maseval.app.results.recording import notes_on
 from maseval.app.results.results import RunSummary, run_summary
@@ -479,16 +479,7 @@ def _shortened(found: SimulationFindings) -> SimulationFindings:
     """Return findings that say who and what, and the verdict; equal ones are one object."""
     if found.review is None:
         return found
-    return found._replace(review=Review([*map(_in_brief, found.findings)]))
-
-
-@lru_cache(maxsize=4096)
-def _same(found: Finding) -> Finding:
-    return found
-
-
-def _in_brief(found: Finding) -> Finding:
-    return _same(replace(found, text="", message=None, call=None, evidence=()))
+    return found._replace(review=in_brief(found.review))
 
 
 def recompute_verdicts(folder: Recording) -> tuple[Recording, VerdictCheck | None]:

@@ -1,7 +1,9 @@
 """Findings in words: as sections for the terminal and for pages, and as names to filter by."""
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from maseval.core.finding import Finding, Section, Source, Weight, read_findings
@@ -128,9 +130,41 @@ def _fact_and_evidence(cause: Finding) -> list[str]:
     return [f"{where}{cause.text}", *cause.evidence]
 
 
+def labels_of(review: Review) -> list[str]:
+    """Return the names to filter simulations by: of the findings, and of the calls at fault."""
+    fields = () if review.explanation is None else review.explanation.fields
+    calls = dict.fromkeys(filter(None, map(_call_at_fault, fields)))
+    return [*names_of(review.findings), *calls]
+
+
+def in_brief(review: Review) -> Review:
+    """Return a review that says who and what; equal findings are one object."""
+    findings = [_in_brief(each) for each in review.findings]
+    if review.explanation is None:
+        return Review(findings)
+    fields = [{part: _tool(each, part) for part in _CALLS} for each in review.explanation.fields]
+    return Review(findings, VerdictExplanation("", fields=fields))
+
+
+@lru_cache(maxsize=4096)
+def _same(found: Finding) -> Finding:
+    return found
+
+
+def _in_brief(found: Finding) -> Finding:
+    return _same(replace(found, text="", message=None, call=None, evidence=()))
+
+
+_CALLS = ("call", "remedy")
+
+
+def _tool(field: Mapping[str, object], part: str) -> str:
+    return sys.intern(str(field.get(part) or "").partition("(")[0])
+
+
 def _call_at_fault(field: Mapping[str, object]) -> str | None:
     """Name the call that left a field wrong, by which failures with the same fault are found."""
-    made, wanted = (str(field.get(part) or "").partition("(")[0] for part in ("call", "remedy"))
+    made, wanted = (_tool(field, part) for part in _CALLS)
     if made and made == wanted:
         return f"wrong arguments: {made}"
     if wanted:
@@ -142,8 +176,8 @@ def complete_report(report: Report, title: str | None, review: Review) -> dict[s
     """Return a report with all that pages show of it beside the record: labels and reasons."""
     findings, explanation = review
     shown: dict[str, object] = {**report, "title": title}
-    if names := names_of(findings):
-        shown["labels"] = names
+    if labels := labels_of(review):
+        shown["labels"] = labels
     form: dict[str, object] = {}
     if cause := cause_in(findings):
         wrote = [each.get("message") for each in explanation.fields] if explanation else []
@@ -156,8 +190,6 @@ def complete_report(report: Report, title: str | None, review: Review) -> dict[s
             "meaning": cause.text,
         }
     if explanation is not None:
-        calls = dict.fromkeys(filter(None, map(_call_at_fault, explanation.fields)))
-        shown["labels"] = [*names, *calls]
         form |= {"summary": explanation.summary, "fields": list(explanation.fields)}
     sections = [*(explanation.sections if explanation else ()), *_sections_below(findings)]
     if on_page := [each for each in sections if each.on_page]:

@@ -18,7 +18,7 @@ from maseval.app.results.examined import (
     RunFindings,
     examine_run,
 )
-from maseval.app.results.explained import Review, complete_report, names_of
+from maseval.app.results.explained import Review, complete_report, labels_of
 from maseval.app.results.finding import (
     Files,
     each_of,
@@ -212,7 +212,8 @@ class _PageReports:
             if report is not None and task not in notes:
                 self._titles[task] = self._examined(found).examine(one, TITLE, report).title
                 notes[task] = note_of(RecordedReport(report), self._titles[task])
-            labels = names_of(found.findings.get(one, ()))
+            review = found.each[one].review
+            labels = [] if review is None else labels_of(review)
             if doubt := self._doubt(found, one, report):
                 labels.append(doubt.label)
             entry = indexed_entry(index_line_in(found.folder, one), at, notes[task])

@@ -28,14 +28,10 @@ def test_its_command_has_an_option_for_each_argument(tmp_path):
 
     assert json.loads(planned.stdout)["left"] == 3 and done.exit_code == 0, done.output
     config = json.loads((tmp_path / "run" / "config.json").read_text())["config"]
+    assert config["set"] == {"attack": "direct", "suite": ["slack"]}
     # What nobody gave is there as well: another default later is another experiment.
-    assert config["set"] == {
-        "attack": "direct",
-        "attacked_model": "gpt-4o-2024-05-13",
-        "rounds": 15,
-        "suite": ["slack"],
-        "version": "v1.2.2",
-    }
+    usual = {"attacked_model": "gpt-4o-2024-05-13", "rounds": 15, "version": "v1.2.2"}
+    assert {**config["defaults"], **usual} == config["defaults"]
     assert config["agent"]["system"] == "none" and config["agent"]["model_id"] == "obeys"
 
 

@@ -51,5 +51,7 @@ def test_verdicts_are_those_of_the_library(version, attack, player):
     if player == "gold":
         assert counts["useful"] == counts["cases"] and not counts["attacked"]
     if player == "noisy":
-        assert counts["useful"] > 0 and (attack is None or counts["useful"] < counts["cases"])
+        assert counts["useful"] > 0
+        few = counts["cases"] < 10  # of a sample, all may be useful
+        assert attack is None or few or counts["useful"] < counts["cases"]
     print(version, attack, player, dict(counts))
