@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.stats.forecast import Forecast
 
 
-MEASURE = "A measure of the benchmark in place of its verdict, by its name."
+MEASURE = "Compare this measure of the benchmark instead of its verdict."
 
 
 @with_examples(
@@ -106,9 +106,7 @@ def gate(
         "Judge an incomplete run by the verdicts it has.", "--allow-incomplete"
     ),
     min_comparable: float = option(80.0, "Share of the tasks that must be comparable, in percent."),
-    allow_undecidable: bool = flag(
-        "Pass where there are too few tasks to fail.", "--allow-undecidable"
-    ),
+    allow_undecidable: bool = flag("Accept a result that is not decided.", "--allow-undecidable"),
     junit: Path | None = option(None, "Write JUnit XML to this file: a test for each task."),
     markdown: Path | None = option(None, "Write a summary in Markdown to this file."),
     anyway: bool = flag(

@@ -203,7 +203,7 @@ def _review_parts(run: "ReviewedRun") -> Parts:
     if not run.found:
         return
     if not run.rules:
-        yield "No rule found anything."
+        yield "No findings."
         return
     table = Table(Column("rule", overflow="fold"), "found", *number_columns("in passes", "in all"))
     for each in run.rules:

@@ -33,7 +33,7 @@ def view(
     port: int = option(8766, "Port to listen on; 0 picks a free one.", "--port", "-p"),
     host: str = option("127.0.0.1", "Where to listen; other machines need the token it prints."),
     browser: bool = option(True, "Open the page in the browser.", "--browser/--no-browser"),
-    write: bool = flag("Take labels and notes from the page; else it only reads.", "--write"),
+    write: bool = flag("Let the page write labels and notes (default: read only).", "--write"),
     export: Path | None = option(
         None, "Write a folder of pages that need no server, and serve nothing."
     ),

@@ -31,7 +31,7 @@ Weight = Literal["state", "manner", "remark"]
 written, charged or told. ``remark``: a matter of form, or what changes nothing, as a call that the
 tool refused or a breach that the reference solution demands."""
 
-LEFT_OUT, SOUND_PASS, SOUND_FAIL = "left out", "sound: passed", "sound: failed"
+LEFT_OUT, SOUND_PASS, SOUND_FAIL = "left out", "sound verdict: passed", "sound verdict: failed"
 """The kinds of an erratum's finding: its task does not count, or counts by another verdict."""
 
 _LONGEST_CALL = 120

@@ -7,7 +7,7 @@ from maseval.core.recorded import Shape, list_of, mapping
 from maseval.core.task import ChosenSubset
 from maseval.stats.summary import summarise
 
-_MEANING = "Success rate: share of passed trials, mean over tasks; what has no verdict is left out."
+_MEANING = "Success rate: share of trials that passed, mean over tasks."
 
 
 def success_rates(

@@ -320,8 +320,8 @@ def _notes(first: str, second: str, clustered: bool, by_cluster: bool) -> list[s
     paired = "paired by task; every task counts once"
     if by_cluster:
         paired = (
-            "paired by cluster, as the runs have different tasks of these; each counts as in the "
-            "run that has more of it"
+            "paired by cluster, as the runs have different tasks of each; a cluster has the weight "
+            "that it has in the run with more of its tasks"
         )
     elif clustered:
         paired = (

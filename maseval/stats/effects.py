@@ -287,8 +287,8 @@ def _notes(grid: Grid, contrasts: Sequence[Contrast], interactions: int) -> list
     ]
     if grid.clustered:
         notes.append(
-            "paired by cluster, and counted in clusters where tasks are named here; each counts as "
-            "in the cell that has most of it"
+            "paired by cluster: numbers of tasks are numbers of clusters here; each has the weight "
+            "that it has in the cell with most of its tasks"
         )
     notes += [
         f"{grid.names[at]} is not paired: its levels have different tasks, so a difference may be "
@@ -308,7 +308,7 @@ def _notes(grid: Grid, contrasts: Sequence[Contrast], interactions: int) -> list
             "combinations that both have, and no share of the spread is given"
         )
     if len({one.total for each in grid.trials.values() for one in each.values()}) > 1:
-        notes.append("tasks have different numbers of trials; each counts once all the same")
+        notes.append("tasks have different numbers of trials; each task counts once")
     if gaps := grid.tasks_with_gaps():
         notes.append(
             f"{count_of(gaps, 'task')} without a verdict in some cell: counted where both sides "

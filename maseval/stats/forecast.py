@@ -39,8 +39,8 @@ from maseval.stats.trials import Trials, fewest_trials
 USUAL_SPREAD = 0.25
 
 _ASSUMPTION = (
-    f"assumed: the tasks' own rates scatter by {in_percent(USUAL_SPREAD, 0)} points; a pilot "
-    "with two trials of each task would show"
+    f"assumed: the pass rates of tasks have a standard deviation of "
+    f"{in_percent(USUAL_SPREAD, 0)} points; a pilot with two trials of each task would measure it"
 )
 
 _MOST_ROWS = 8

@@ -24,7 +24,6 @@ from maseval.stats.result import Result
 
 LEVEL = 0.95
 OVER_TASKS = "clustered by task"
-OVER_TASKS_IN_WORDS = f"{OVER_TASKS}, as trials of one task are not independent"
 OVER_CLUSTERS = "over clusters of tasks"
 OF_ONE_TASK = "exact, trials of one task"
 

@@ -21,7 +21,6 @@ from maseval.stats.intervals import (
     OF_ONE_TASK,
     OVER_CLUSTERS,
     OVER_TASKS,
-    OVER_TASKS_IN_WORDS,
     Interval,
     weighted_interval,
 )
@@ -274,7 +273,7 @@ class Summary(Result):
         """A sentence on level and method of the intervals."""
         found = (each.interval for group in self.groups for each in group.estimates)
         methods = dict.fromkeys(each.method for each in found if each is not None)
-        words = "; ".join(methods).replace(OVER_TASKS, OVER_TASKS_IN_WORDS) or OVER_TASKS_IN_WORDS
+        words = "; ".join(methods) or OVER_TASKS
         if (clusters := self.overall.clusters) is not None:
             words = words.replace(OVER_CLUSTERS, clusters_in_words(clusters, self.overall.tasks))
         return f"{percent(self.level, 0)} CI, {words}."

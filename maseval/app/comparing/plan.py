@@ -86,7 +86,7 @@ def _load_whole(run: str | os.PathLike[str], measure: str | None) -> RecordedOut
 
 def _notes_on(found: RecordedOutcomes) -> list[str]:
     name, shortfall = str(found.recording.path), summarise(found.outcomes).overall.shortfall
-    missing = [f"{shortfall} The plan takes their rate for all."] if shortfall else []
+    missing = [f"{shortfall} The plan assumes their pass rate for all."] if shortfall else []
     rates = found.measure and f"rates are those of {found.measure.name}"
     notes = [f"{name}: {note}" for note in filter(None, (rates, *missing, *found.notes))]
     return [*notes, *notes_on_runs({name: found})]

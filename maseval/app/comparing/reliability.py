@@ -101,7 +101,7 @@ class HarmfulSimulation(NamedTuple):
 
 
 class RowDifference(NamedTuple):
-    """A measure of one system less that of another, on the tasks that both have."""
+    """A measure of one system minus that of another, on the tasks that both have."""
 
     measure: str
     names: tuple[str, str]
@@ -391,7 +391,7 @@ def _robustness(system: _System) -> Iterator[ReliabilityRow]:
         yield ReliabilityRow(
             *(ROBUSTNESS, kind, values, counted, _verdict_grade(system.trials), "points"),
             published=None if ratio is None else min(1.0, ratio),
-            note=f"pass rate under {how} less that without; {shown}",
+            note=f"pass rate under {how} minus that without; {shown}",
         )
 
 
@@ -415,7 +415,7 @@ def _prediction(trials: Sequence[ReliabilityTrial]) -> Iterator[ReliabilityRow]:
         *(PREDICTABILITY, "calibration", measures.overconfidence(by_task), len(asked), "asked"),
         unit="points",
         published=measures.published_calibration(every),
-        note="mean confidence less pass rate",
+        note="mean confidence minus pass rate",
     )
     if told_apart.values:
         yield ReliabilityRow(

@@ -23,10 +23,7 @@ from maseval.stats.summary import Summary, summarise
 
 INTERRUPTED = "interrupted"
 """Why a run stopped early, if a signal ended it."""
-METHOD = (
-    "pass^k: probability that k trials of a task all pass, mean over tasks; what has no verdict is "
-    "left out. {}"
-)
+METHOD = "pass^k: chance that k trials of a task all pass, mean over tasks. {}"
 UNANSWERED = "The run ends when its question is decided, and it is not decided yet."
 
 

@@ -69,10 +69,10 @@ def tasks(
     data_version: str = TASKS_VERSION,
     ids: bool = flag("Print only domain/id, one per line.", "--ids"),
     reword: Path | None = option(
-        None, "Let --model reword what customers are told, into this file for --perturb prompt."
+        None, "Let --model reword the customers' instructions into this file, for --perturb prompt."
     ),
     model: str | None = option(
-        None, "With --reword: the model; MASEVAL_BASE_URL is its server, if it has one of its own."
+        None, "With --reword: the model; MASEVAL_BASE_URL names a server of your own."
     ),
 ) -> None:
     """List tasks, or show one of them, or a domain's tools or policy."""

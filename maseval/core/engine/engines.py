@@ -150,7 +150,7 @@ class Threads:
             self._threads += 1
         except RuntimeError as error:
             raise WorkersUnavailableError(
-                f"this machine gives no more threads ({error}): {self._threads} run, {self.size} "
+                f"this machine allows no more threads ({error}): {self._threads} run, {self.size} "
                 f"were asked for; run {max(1, self._threads // 2)} at once, as agents and tools "
                 "need some too, or allow more (on Linux `ulimit -u`, or the container's limit)"
             ) from error

@@ -43,7 +43,7 @@ function countsOf(title, filter, found, classOf = () => "", note = "", under = (
 // What is said of a simulation beside why it failed, each on a scale of its own.
 const ASIDES = [
   ["Policy", /^agent: (broke the policy|policy |matter of form$)/],
-  ["Soundness of tasks", /^task: (sound: |left out$)/],
+  ["Soundness of tasks", /^task: (sound verdict: |left out$)/],
   ["Record", /^record: /],
   ["Calls at fault", /^(missing call|wrong arguments|wrong call): /],
 ];

@@ -38,7 +38,7 @@ const MEANINGS = [
   [/^agent: policy /, "It is undecided whether the agent kept its policy: the record does not show it."],
   [/^agent: matter of form$/, "The policy asks for another form, such as one call at a time."],
   [/^task: left out$/, "No verdict on this task can be right, so the number over sound tasks leaves it out. The official number counts it."],
-  [/^task: sound: /, "The verdict as it would be without the task's known errors. The official verdict stays as it is."],
+  [/^task: sound verdict: /, "The verdict as it would be without the task's known errors. The official verdict stays as it is."],
   [/^agent: /, "The agent failed, by the first rule that applies. The evidence stands under Explanation."],
   [/^user: /, "The simulated user did not keep to its task, by the rule that says so. The official number counts it all the same."],
   [/^task: /, "The task itself is wrong or leaves a choice open, and nothing else is missing."],

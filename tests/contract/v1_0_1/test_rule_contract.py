@@ -82,9 +82,9 @@ def test_the_rule_agrees_with_readings_as_it_says(contract_dir, tasks, conversat
 
     assert (
         f"measured: it agrees with careful reading in {agree} of {readings} real conversations, "
-        f"whose assertions are all met, and notices {noticed} of {taken} values taken out of what "
-        f"the agent said; of assertions of other tasks it takes {numbers} of {of_numbers:,} with "
-        f"a number and {words} of {of_words:,} with a mere word for met"
+        f"whose assertions are all met, and notices {noticed} of {taken} values removed from what "
+        f"the agent said; of other tasks' assertions it wrongly accepts {numbers} of "
+        f"{of_numbers:,} with a number and {words} of {of_words:,} with words alone"
     ) == MEASURED
 
 

@@ -151,7 +151,7 @@ def test_a_machine_that_gives_no_more_threads_is_refused_in_words():
     command = [sys.executable, "-c", FEW_THREADS]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
-    assert told.startswith("this machine gives no more threads (can't start new thread): ")
+    assert told.startswith("this machine allows no more threads (can't start new thread): ")
     assert "200 were asked for; run " in told and "ulimit -u" in told
 
 

@@ -118,7 +118,7 @@ def simulation_of(report: Report) -> dict[str, Any] | Omitted:
     rules = release_of_report(report).rules
     recorded = environment_of(report).get("simulation")
     if not recorded:
-        return _make_omitted(report, "it has no simulation")
+        return _make_omitted(report, "no conversation is recorded")
     if recorded.get("termination_reason") not in rules.loop.endings:
         return _make_omitted(report, f"{title_of(rules.version)} has no termination reason for it")
     messages = [

@@ -94,7 +94,7 @@ def test_a_file_with_another_right_end_state(file):
     assert sound.effect == "1 verdict differs"
     assert sound.pass_hat[1].value == pytest.approx(2 / 3)
     every = [each for some in view.findings.values() for each in some]
-    (reason,) = [each.text for each in every if each.kind == "sound: passed"]
+    (reason,) = [each.text for each in every if each.kind == "sound verdict: passed"]
     assert reason.startswith("another right end state: ")
 
 
@@ -141,14 +141,14 @@ def test_a_sound_verdict_is_told_once(file, tmp_path):
     shown = maseval("show", file, OTHER, "2", "--domain", "desk").stdout
     page = report(file, tmp_path / "page.html", domain="desk")
 
-    assert shown.count("sound: passed") == 1 and "Sound verdict" not in shown
+    assert shown.count("sound verdict: passed") == 1 and "Sound verdict" not in shown
     titles = [
         [section["title"] for section in (detail.get("explanation") or {}).get("sections", ())]
         for packet in packets_of(page)
         for detail in packet
     ]
     sound = [[title for title in each if title.startswith("The task")] for each in titles]
-    assert sound == [[], [], ["The task: sound: passed"]]
+    assert sound == [[], [], ["The task: sound verdict: passed"]]
 
 
 def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
@@ -166,7 +166,7 @@ def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
     assert "ver sound tasks: 1 task left out, 1 verdict differs; " in notes
     assert "These are additional numbers; the official one is unchanged." in notes
     labels = [each for row in rows_of(shown) for each in row["labels"]]
-    assert labels.count("task: left out") == labels.count("task: sound: failed") == 1
+    assert labels.count("task: left out") == labels.count("task: sound verdict: failed") == 1
     assert [list(each["labels"]) for each in rows_of(index)] == [
         each["labels"] for each in rows_of(shown)
     ]
@@ -176,7 +176,9 @@ def test_report_and_viewer_have_the_same_rows_notes_and_labels(run, tmp_path):
         for detail in packet
         for section in (detail.get("explanation") or {}).get("sections", ())
     ]
-    (lines,) = [each["lines"] for each in sections if each["title"] == "The task: sound: failed"]
+    (lines,) = [
+        each["lines"] for each in sections if each["title"] == "The task: sound verdict: failed"
+    ]
     assert lines == ["gold against the policy: It waives. [known fault of the task]"]
 
 
@@ -201,7 +203,7 @@ def test_frames_have_every_number_by_what_it_counts(run, file):
     errata = [row for row in frames.findings(run) if row["source"] == "erratum"]
     assert {row["task_id"]: row["kind"] for row in errata} == {
         OUT: "left out",
-        WRONG: "sound: failed",
+        WRONG: "sound verdict: failed",
     }
     assert all(row["passed"] and row["counts"] for row in errata)
     causes = [row for row in frames.findings(file, domain="desk") if row["source"] == "cause"]

@@ -146,7 +146,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
     )
     failed_only: str | None = option(
         None,
-        "Only what failed in this run or has no verdict; what is not given is as there",
+        "Only what failed or has no verdict in this run; other options default to its own",
         TASKS,
         alias="lf",
     )

@@ -182,7 +182,7 @@ class Explanation:
         sound = [self.sound] if self.sound else []
         found: Mapping[str, Iterable[str]] = {
             CHECKS: map(_check, self.checks),
-            "Sound verdict": [f"{e.kind.removeprefix('sound: ')}: {e.text}" for e in sound],
+            "Sound verdict": [f"{e.kind.removeprefix('sound verdict: ')}: {e.text}" for e in sound],
             "Replay failed": _lines_of_fault(self.replay_fault) if self.replay_fault else (),
             END_STATE: _wrong_fields(self.wrong_fields),
             "Assertions": (line for each in self.assertions for line in _assertion(each)),
