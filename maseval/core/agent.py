@@ -99,7 +99,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
     @property
     def loads_messages(self) -> bool:
-        """Return whether the agent can continue an earlier conversation."""
+        """Return True if the agent can continue an earlier conversation."""
         return type(self).load_messages is not AgentAdapter.load_messages
 
     def gather_usage(self) -> Usage:

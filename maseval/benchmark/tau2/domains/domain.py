@@ -65,7 +65,7 @@ class MoneyField(NamedTuple):
 
 
 class Customers(NamedTuple):
-    """Whose a record is: the table of customers, and the field of any table that names one.
+    """The table of customers, and the field by which records of any table name one.
 
     ``lists`` names the field of a customer that lists the records of a table that names none.
     """

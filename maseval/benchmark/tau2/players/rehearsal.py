@@ -43,7 +43,7 @@ class CannotRehearseError(RunInterruptedError):
 
 
 class Refused(NamedTuple):
-    """Why an agent cannot be rehearsed, and what to do instead."""
+    """The reason why an agent cannot be rehearsed, and what to do instead."""
 
     reason: str
     instead: str

@@ -227,7 +227,7 @@ def _words_of(case: Case) -> str:
 
 
 class _Owners:
-    """Whose the records of a database are."""
+    """The owners of a database's records."""
 
     def __init__(self, who: Customers, start: WorldSnapshot) -> None:
         self._who = who
