@@ -41,11 +41,14 @@ INSTALL := UV=$(UV) scripts/install
 ZENSICAL := $(BIN)/zensical
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
+QUICK = MASEVAL_EXAMPLES=quick $(PYTEST) -q -m "not slow and not contract and not network and not data" \
+  $(addprefix --ignore=tests/,browser cli contract interface server)
+
 RAY_TEST = $(RAY_ENV) MASEVAL_REQUIRE_LIBRARY=ray $(RAY_VENV)/bin/python -m pytest -q --timeout=900 \
   -m "needs(library='ray')"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-beside test-browser test-frameworks test-ray test-agentdojo test-pythons quick check coverage bench pictures docs \
+.PHONY: help demo test test-beside test-browser test-frameworks test-ray test-agentdojo test-pythons quick quick-elsewhere check coverage bench pictures docs \
   serve release
 
 help: ## List the targets
@@ -105,8 +108,10 @@ test-pythons: $(READY) ## Run the quick tests with each newer Python that is her
 	done
 
 quick: $(READY) ## Run the tests that need no data, no servers, no processes and no patience
-	@MASEVAL_EXAMPLES=quick $(PYTEST) -q -m "not slow and not contract and not network and not data" \
-	  $(addprefix --ignore=tests/,browser cli contract interface server)
+	@$(QUICK)
+
+quick-elsewhere: $(READY) ## Run the quick tests without what only Linux has, as on macOS
+	@$(QUICK) -p tests.elsewhere
 
 check: $(READY) ## Check format, lint, types and documentation
 	$(BIN)/ruff format --check .

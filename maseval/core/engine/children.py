@@ -4,6 +4,9 @@ A ``ChildProcess`` sends and receives values. A process with a single thread for
 is imported again. One with several may not, as a lock that another thread holds would stay locked
 for ever; it starts a new Python. A child ends by itself when this process does, however that
 happens; a pool of ``concurrent.futures`` would outlive a process that is killed.
+
+What only Linux has is asked for here and nowhere else in the engine. Without it, as on macOS, every
+child is a new Python, and its end is noticed up to a second later.
 """
 
 import gc
@@ -34,6 +37,7 @@ _MARK = b"maseval:"
 _HEAD = struct.Struct("!8sQ")
 _MOST_AT_ONCE = 1_000_000
 _END_SECONDS = 5.0
+_LOOK_SECONDS = 1.0
 
 BatchT = TypeVar("BatchT")
 ResultT = TypeVar("ResultT")
@@ -148,8 +152,13 @@ class ChildProcess:
 
 
 def wait_for(children: Iterable[ChildProcess], timeout: float | None) -> None:
-    """Wait until one of them has sent something or ended, or for ``timeout`` seconds."""
+    """Wait until one of them has sent something or ended, or for ``timeout`` seconds.
+
+    It may return earlier: where the system does not report the end of a process, look for it.
+    """
     given = list(children)
+    if any(one.end is None for one in given):
+        timeout = _LOOK_SECONDS if timeout is None else min(timeout, _LOOK_SECONDS)
     ends: list[Any] = [one.pipe for one in given]
     ends += [one.end for one in given if one.end is not None]
     if not any(one.lost for one in given):
@@ -166,8 +175,8 @@ def end_all(children: Sequence[ChildProcess]) -> None:
 
 def may_fork() -> bool:
     """Return True if children of this process begin with all that it has in memory."""
-    # Also threads that Python does not know of count here; other systems do not tell.
-    return sys.platform == "linux" and _THREADS.is_dir() and len(os.listdir(_THREADS)) == 1
+    # Also threads that Python does not know of count here; only Linux has such a list.
+    return _THREADS.is_dir() and len(os.listdir(_THREADS)) == 1
 
 
 def _serve(serve: Callable[[Channel], None], pipe: Connection, others: Connection | None) -> None:

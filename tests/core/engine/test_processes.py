@@ -5,11 +5,12 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from maseval.core.engine.children import map_in_forks, may_fork
+from maseval.core.engine.children import ChildProcess, map_in_forks, may_fork, wait_for
 from maseval.core.engine.processes import ProcessEngine
 from maseval.core.exceptions import ConfigurationError
 from tests.waiting import wait_until
@@ -32,6 +33,27 @@ def test_results_come_in_order_and_what_raises_or_dies_is_left_to_the_caller():
     results = dict(found)
     assert (results["poison"], results[0]) == (None, None)
     assert [results[each] for each in (1, 2, 5)] == [1.0, 0.5, 0.2]
+
+
+def leave_another_behind(channel):
+    if (other := os.fork()) == 0:
+        time.sleep(600)
+    channel.send(other)
+    time.sleep(1)  # so that its parent waits for the end
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@posix
+def test_the_end_of_a_process_is_noticed_where_the_system_does_not_report_it(monkeypatch):
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    child, sent = ChildProcess(leave_another_behind), []
+
+    while not child.lost:
+        wait_for([child], None)
+        sent += child.receive()
+
+    os.kill(sent[0], signal.SIGKILL)  # it has kept the pipe of the child open
+    assert child.lost == "it was ended by SIGKILL"
 
 
 def test_the_number_of_processes_is_checked():

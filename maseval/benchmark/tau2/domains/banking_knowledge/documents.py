@@ -353,9 +353,9 @@ def require_sandbox() -> str:
     program = shutil.which("bwrap")
     if program is None:
         raise NotReadyError(
-            "the shell tool runs what a model writes, so it needs a sandbox: install bubblewrap "
-            "(Debian and Ubuntu: apt install bubblewrap), or choose a variant without a shell, "
-            "such as banking_knowledge@bm25_grep"
+            "the shell tool runs what a model writes, so it needs a sandbox: on Linux install "
+            "bubblewrap (Debian and Ubuntu: apt install bubblewrap); elsewhere choose a variant "
+            "without a shell, such as banking_knowledge@bm25_grep"
         )
     return program
 
