@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from pathlib import Path
 
 import jsonschema
@@ -16,6 +15,7 @@ from maseval.exchange.atif import read_trajectory
 from maseval.runs import RunFolder
 from tests.cli.commandline import maseval
 
+CHECKOUT = Path(__file__).parents[3]
 BOOKING = "examples.booking:BookingBenchmark"
 
 
@@ -98,12 +98,7 @@ def test_any_benchmark_is_written_as_trajectories(tmp_path):
 
 
 def test_the_extension_has_the_documented_schema(library, tmp_path):
-    page = (Path(__file__).parents[3] / "docs" / "exchange.md").read_text(encoding="utf-8")
-    (schema,) = (
-        json.loads(block)
-        for block in re.findall(r"```json\n(.*?)```", page, re.S)
-        if "$defs" in block
-    )
+    schema = json.loads((CHECKOUT / "docs" / "atif-extension.schema.json").read_text("utf-8"))
     part = {**schema["$defs"]["difference"], "properties": {"kind": {"type": "string"}}}
     part["properties"] |= schema["$defs"]["difference"]["properties"]
     booking = commands.run(benchmark=BOOKING, num_tasks=1, output=tmp_path / "run").folder

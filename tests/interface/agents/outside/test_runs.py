@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import sys
 import time
@@ -17,7 +18,7 @@ from tests.interface.agents.outside.test_acp import is_running, wait_until
 from tests.interface.libraries import needing
 
 HERE = Path(__file__).parent
-PAGES = Path(__file__).parents[4] / "docs" / "agents"
+EXAMPLES = Path(__file__).parents[4] / "examples" / "finished_agents"
 LIBRARY = ("tau2", "run", "--domain", "library", "--user", "scripted", "--output", "run")
 AGENT = f"acp:{sys.executable} {HERE / 'acp_agent.py'}"
 
@@ -36,13 +37,9 @@ def marked(marks):
     return mark
 
 
-def first_example(page):
-    return re.findall(r"^```py\n(.*?)^```$", (PAGES / page).read_text(), re.M | re.S)[0]
-
-
 @marked(with_acp)
-def test_the_program_of_the_page_passes_its_rehearsal(tmp_path):
-    (tmp_path / "clerk.py").write_text(first_example("acp.md"))
+def test_the_program_of_the_examples_passes_its_rehearsal(tmp_path):
+    shutil.copy(EXAMPLES / "acp_clerk.py", tmp_path / "clerk.py")
     canary = {"OPENAI_API_KEY": "sk-canary-0123456789abcdef", "TEA": "green"}
     env = ("--agent-env", "TEA", "--agent-env", "MY_TOKEN=canary-of-the-token-77")
     agent = ("--agent", f"acp:{sys.executable} clerk.py", *env, "--rehearse", "gold")
@@ -63,7 +60,7 @@ def test_the_program_of_the_page_passes_its_rehearsal(tmp_path):
 
 @marked(with_acp)
 def test_a_finished_agent_is_a_level_beside_our_own(tmp_path):
-    (tmp_path / "clerk.py").write_text(first_example("acp.md"))
+    shutil.copy(EXAMPLES / "acp_clerk.py", tmp_path / "clerk.py")
     (tmp_path / "own.py").write_text(
         "def agent(brief):\n"
         "    from maseval.interface.agents import ChatCompletionsAgentAdapter as Adapter\n"
@@ -122,7 +119,7 @@ def test_a_program_that_cannot_take_part_is_refused_before_anything_is_written(
 
 @marked(with_a2a)
 def test_a_service_plays_and_its_card_is_in_the_record(tmp_path):
-    (tmp_path / "clerk.py").write_text(first_example("a2a.md"))
+    shutil.copy(EXAMPLES / "a2a_clerk.py", tmp_path / "clerk.py")
     lines = ["One moment.", "That is everything I can do for you today."]
     with serving(program=tmp_path / "clerk.py", CLERK_LINES=json.dumps(lines)) as url:
         agent = ("--agent", f"a2a:{url}")
