@@ -32,8 +32,7 @@ def success_rates(
         for name, group in [*((each.group, each) for each in domains), ("all", found.overall)]
     ]
     notes = filter(None, [subset and subset.note, found.overall.shortfall])
-    meaning = filter(None, [_MEANING, found.interval_in_words])
-    return {"rows": rows, "notes": [*notes], "meaning": [*meaning]}
+    return {"rows": rows, "notes": [*notes], "meaning": [_MEANING, found.interval_in_words]}
 
 
 _COUNTS = ("tasks", "simulations", "verdicts")

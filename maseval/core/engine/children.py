@@ -159,8 +159,7 @@ def wait_for(children: Iterable[ChildProcess], timeout: float | None) -> None:
     given = list(children)
     if any(one.end is None for one in given):
         timeout = _LOOK_SECONDS if timeout is None else min(timeout, _LOOK_SECONDS)
-    ends: list[Any] = [one.pipe for one in given]
-    ends += [one.end for one in given if one.end is not None]
+    ends = [end for one in given for end in (one.pipe, one.end) if end is not None]
     if not any(one.lost for one in given):
         connection.wait(ends, timeout)
 
