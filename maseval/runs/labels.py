@@ -87,9 +87,6 @@ class LabelFile:
         """The label of each labeller on each conversation, by question."""
         return list(self._labels.values())
 
-    def by_question(self, question: str) -> list[Label]:
-        return [each for each in self.labels if each.question == question]
-
     def order(self, simulations: Iterable[Simulation]) -> list[Simulation]:
         """Return conversations in the random order in which they are drawn."""
         salt = self._prepare()

@@ -35,7 +35,6 @@ said so of itself."""
 Unit = Literal["score", "share", "points", "money"]
 CONSISTENCY, HARM, ROBUSTNESS, PREDICTABILITY = "consistency", "harm", "robustness", "prediction"
 PERTURBATIONS = ("faults", "structure", "prompt")
-_MOST_HARMFUL = 20
 
 Values = TaskValues[TaskKey]
 

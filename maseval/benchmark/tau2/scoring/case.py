@@ -122,16 +122,17 @@ def scenario_text(raw_task: Mapping[str, Any]) -> str:
 
 def words_told(raw_task: Mapping[str, Any]) -> str:
     """Return the words alone that a task tells the user; older files leave out what is empty."""
-    return "\n".join(sorted(_texts(raw_task.get("user_scenario"))))
+    return "\n".join(sorted(texts_in(raw_task.get("user_scenario"))))
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
+    """Yield the texts among the values of an object and of those in it."""
     match value:
         case str():
             yield value
         case Mapping():
             for each in value.values():
-                yield from _texts(each)
+                yield from texts_in(each)
 
 
 def release_of_task(

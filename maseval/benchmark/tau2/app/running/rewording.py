@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from maseval.app.running.prices import Prices
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION, RunOptions
 from maseval.benchmark.tau2.app.running.tasks import load_chosen
+from maseval.benchmark.tau2.scoring.case import texts_in
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.outcome import TaskKey
@@ -108,7 +109,7 @@ def lost_facts(told: object, reworded: object) -> list[str]:
         if keys:
             return keys
     text = json.dumps(reworded, ensure_ascii=False)
-    facts = {fact for each in _texts(told) for fact in _facts(each)}
+    facts = {fact for each in texts_in(told) for fact in _facts(each)}
     return sorted(fact for fact in facts if fact not in text)
 
 
@@ -124,15 +125,6 @@ def _facts(text: str) -> Iterator[str]:
         if is_name or any(char.isdigit() or char in "@_#" for char in word):
             yield word
         begins = given[-1] in ".!?:"
-
-
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for each in value.values():
-                yield from _texts(each)
 
 
 def read_rewordings(path: str | os.PathLike[str]) -> Mapping[str, Any]:
