@@ -82,8 +82,9 @@ def _briefing(report: Tau2Report, setup: RecordedSetup) -> tuple[str | None, lis
     """Return the prompt and the tools of the agent, if they are still those of the run."""
     with suppress(MASEvalError):
         wanted = report.settings.get("policy_sha256")
-        found = (each for each in policies(report.world) if _hash(each) == wanted)
-        policy = next(found, None)
+        policy = next(
+            (p for p in policies(report.world) if sha256(p.encode()).hexdigest() == wanted), None
+        )
         wording = wording_of("ours" if report.texts.get("name") == "ours" else None, report.release)
         if report.texts and wording.sha256 != report.texts.get("sha256"):
             return policy, []
@@ -96,7 +97,3 @@ def _briefing(report: Tau2Report, setup: RecordedSetup) -> tuple[str | None, lis
             return setup.agent.prompt.replace("{policy}", policy), tools
         return wording.agent_prompt(policy), tools
     return None, []
-
-
-def _hash(policy: str) -> str:
-    return sha256(policy.encode()).hexdigest()
