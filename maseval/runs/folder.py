@@ -335,8 +335,9 @@ class RunFolder(LoggedRun):
 
     def _open_writer(self) -> RecordWriter:
         if self._writer is None:
-            text = f"{self.path} is not open for writing; use RunFolder.open(path, config)"
-            raise RunFolderError(text)
+            raise RunFolderError(
+                f"{self.path} is not open for writing; use RunFolder.open(path, config)"
+            )
         return self._writer
 
     def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> None:

@@ -250,8 +250,9 @@ def gate(
     if not 0 <= margin < 1:
         raise ConfigurationError(f"margin is {margin!r}; give a share from 0 to 1, like 0.02")
     if not 0 <= min_comparable <= 1:
-        text = f"min_comparable is {min_comparable!r}; give a share from 0 to 1, like 0.8"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"min_comparable is {min_comparable!r}; give a share from 0 to 1, like 0.8"
+        )
     found = compare(
         [baseline, run],
         k=k,

@@ -35,8 +35,9 @@ def run_path(run: str | os.PathLike[str]) -> Path:
     if is_run_folder(named):
         return named
     if path.is_file():
-        text = f"{path} is a file; this needs the folder of a run, and `maseval runs` lists them"
-        raise UnknownRunError(text)
+        raise UnknownRunError(
+            f"{path} is a file; this needs the folder of a run, and `maseval runs` lists them"
+        )
     known = [state.path for state in list_runs()]
     if str(run) == LAST and known:
         return known[0]
@@ -102,8 +103,9 @@ def run_or_file_path(name: str | os.PathLike[str]) -> Path:
     try:
         return run_path(name)
     except UnknownRunError:
-        text = f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
-        raise UnknownRunError(text) from None
+        raise UnknownRunError(
+            f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
+        ) from None
 
 
 def holds_reports(name: str | os.PathLike[str]) -> bool:
@@ -212,8 +214,9 @@ def select_tasks(names: Iterable[str], tasks: Iterable[TaskKey]) -> set[TaskKey]
     for name in list_names(names, every):
         found = tasks_called(name, every)
         if not found or len({task.domain for task in found}) < len(found):
-            text = f"no task {name!r} among those of the run; {why_not_one(name, found, every)}"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"no task {name!r} among those of the run; {why_not_one(name, found, every)}"
+            )
         chosen.update(found)
     return chosen
 

@@ -114,8 +114,9 @@ def run_rounds(
     # A name that the benchmark does not know is refused before anything runs.
     measure = None if until.measure is None else measure_named(folder, until.measure)
     if measure is not None and measure.kind != "verdict":
-        text = f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
+        )
     for number, trials in enumerate(until.looks, 1):
         wanted = until.round(number, planned)
         later = any(one.trial >= trials for one in folder.recorded)

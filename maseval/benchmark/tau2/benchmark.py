@@ -458,8 +458,9 @@ def load_conversation(agents: Sequence[AgentAdapter], messages: MessageHistory) 
     """Give the one agent a conversation to continue."""
     if len(agents) != 1:
         names = ", ".join(agent.name for agent in agents)
-        text = f"several agents ({names}) cannot be given an earlier conversation; branch with one"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"several agents ({names}) cannot be given an earlier conversation; branch with one"
+        )
     agents[0].load_messages(messages)
 
 

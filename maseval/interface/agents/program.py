@@ -84,11 +84,13 @@ class Program:
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the program
             )
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-            text = f"the program {command[0]!r} cannot be started: {error.strerror}; give its path"
-            raise ConfigurationError(text) from error
+            raise ConfigurationError(
+                f"the program {command[0]!r} cannot be started: {error.strerror}; give its path"
+            ) from error
         except OSError as error:
-            text = f"the program {command[0]!r} could not be started: {error}; run fewer at once"
-            raise ProgramStartError(text) from error
+            raise ProgramStartError(
+                f"the program {command[0]!r} could not be started: {error}; run fewer at once"
+            ) from error
         _keeper.note("+", process.pid)
         return cls(command, process)
 

@@ -49,8 +49,9 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
     def __init__(self, client: object, model_id: str, *args: Any, **settings: Any) -> None:
         super().__init__(client, model_id, *args, **settings)
         if not hasattr(get(client, "responses"), "create"):
-            text = f"{client!r} has no responses.create; pass an openai.OpenAI client"
-            raise UnusableClientError(text)
+            raise UnusableClientError(
+                f"{client!r} has no responses.create; pass an openai.OpenAI client"
+            )
         self._encrypts = True
 
     def _ask(self, request: ModelRequest) -> ChatResponse:

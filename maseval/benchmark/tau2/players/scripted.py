@@ -298,8 +298,9 @@ def make_agent(
     ``error_rate`` is the chance that ``noisy`` gets an action wrong, and ``seed`` decides which.
     """
     if player not in PLAYERS:
-        text = f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
+        )
     script = _script(player, task, environment, seed, error_rate)
     agent = ScriptedAgent(script, environment.tools, alone=environment.solo)
     return PlayerAdapter(agent, "player")

@@ -234,8 +234,9 @@ def export_results(
     """
     target = Path(path)
     if target.exists() and not overwrite:
-        text = f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        raise OutputExistsError(text)
+        raise OutputExistsError(
+            f"{target} already exists; --overwrite (overwrite=True) replaces it"
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=target.parent) as spool:
         # The tasks and the number of trials stand before the simulations, but are known after.

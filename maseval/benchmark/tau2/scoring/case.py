@@ -191,8 +191,9 @@ def _task_named(
     folder: Path,
 ) -> KnownTask:
     if recording.task_id is None:
-        text = "task_id is None; it must name a task of the domain, or the task must be given"
-        raise SimulationFormatError(text)
+        raise SimulationFormatError(
+            "task_id is None; it must name a task of the domain, or the task must be given"
+        )
     source = release.tasks_of.domain(domain) if release.tasks_of else domain
     if source is not domain:
         data_dir, folder = None, _folder(source, None, default_data_dir(source.version))

@@ -264,8 +264,9 @@ def score_simulation(
     """
     release = release_of_task(domain, task, version)
     if evaluation_type not in (known := release.rules.evaluation.types):
-        text = f"evaluation_type is {evaluation_type!r}; choose one of: {', '.join(known)}"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"evaluation_type is {evaluation_type!r}; choose one of: {', '.join(known)}"
+        )
     case = open_case(
         simulation,
         domain,

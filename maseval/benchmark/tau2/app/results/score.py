@@ -76,8 +76,9 @@ def certify(
     """
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:
-        text = f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        raise OutputExistsError(text)
+        raise OutputExistsError(
+            f"{target} already exists; --overwrite (overwrite=True) replaces it"
+        )
     found = _open_certifiable(source)
     options = ScoringOptions(domain=domain, data_version=data_version)
     judge = own_judge(found)

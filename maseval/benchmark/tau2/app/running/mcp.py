@@ -128,8 +128,9 @@ def mcp(options: McpOptions) -> RunResult | None:
     """
     load_mcp()
     if options.transport not in TRANSPORTS:
-        text = f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
+        )
     agent = McpAgent()
     chosen = RunOptions.of(
         options,

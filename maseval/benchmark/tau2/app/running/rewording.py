@@ -136,10 +136,9 @@ def read_rewordings(path: str | os.PathLike[str]) -> Mapping[str, Any]:
             f"the rewordings in {path} cannot be read: {error}; {_WAY}"
         ) from error
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-        text = (
+        raise ConfigurationError(
             f"{path} has no rewordings by domain and task; `maseval tau2 tasks --reword` makes them"
         )
-        raise ConfigurationError(text)
     return found
 
 

@@ -157,8 +157,9 @@ class CreditCardTools(Desk):
             "status": "ACTIVE",
         }
         if not self.db.credit_card_account_flags.add(flag, row):
-            text = f"Error: Failed to apply account flag. Flag ID '{flag}' may already exist."
-            raise Refused(text)
+            raise Refused(
+                f"Error: Failed to apply account flag. Flag ID '{flag}' may already exist."
+            )
         return lines(
             "Account flag applied successfully!",
             f"  - Flag ID: {flag}",

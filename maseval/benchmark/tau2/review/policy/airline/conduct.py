@@ -266,5 +266,4 @@ def passengers_known(call: AirlineCall) -> Iterator[Answer]:
             if has_spoken_numbers(said):
                 yield CannotTell(f"the birthday of {' '.join(name)} may have been read out")
             else:
-                text = f"nobody has said that {' '.join(name)} was born on {born}"
-                yield Broken(text)
+                yield Broken(f"nobody has said that {' '.join(name)} was born on {born}")
