@@ -335,8 +335,9 @@ class RunSet:
     def _print_failures(self, parts: Sequence[_Part]) -> None:
         for each in parts:
             if note := each.note or each.failure:
-                words = f"[yellow]{inert(each.name)}: {inert(note)}[/yellow]"
-                stdout().print(words, soft_wrap=True)
+                stdout().print(
+                    f"[yellow]{inert(each.name)}: {inert(note)}[/yellow]", soft_wrap=True
+                )
 
 
 @contextmanager

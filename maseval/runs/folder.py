@@ -251,8 +251,12 @@ class RunFolder(LoggedRun):
             adopted, whole = self.adopt(path)
             if adopted:
                 self.ended_here = False
-                message = "%s: took over what was rescued to %s (reports: %d)"
-                logger.warning(message, self.path, path, len(adopted))
+                logger.warning(
+                    "%s: took over what was rescued to %s (reports: %d)",
+                    self.path,
+                    path,
+                    len(adopted),
+                )
             if whole:
                 drop_rescued(path)
 

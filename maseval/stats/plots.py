@@ -97,13 +97,22 @@ def effects_plot(effects: Effects) -> Drawing:
     for each in (*effects.contrasts, *effects.interactions):
         name = ", ".join(f"{second} \u2212 {first}" for first, second in each.levels)
         rows.append(_difference(name, each.difference, each.interval, each.grade == "shown"))
-    words = "second level minus first, over all other factors; bold: shown"
-    return _draw_differences(f"Effects on {effects.measure}", words, rows, _WIDER_LEFT)
+    return _draw_differences(
+        f"Effects on {effects.measure}",
+        "second level minus first, over all other factors; bold: shown",
+        rows,
+        _WIDER_LEFT,
+    )
 
 
 def _difference(name: str, value: float, span: Interval, bold: bool) -> _Row:
-    words = f"{in_points(value)} ({in_points(span.low)} to {in_points(span.high)})"
-    return _Row(name, value, span, words, bold)
+    return _Row(
+        name,
+        value,
+        span,
+        f"{in_points(value)} ({in_points(span.low)} to {in_points(span.high)})",
+        bold,
+    )
 
 
 def _draw_differences(title: str, words: str, rows: Sequence[_Row], left: int) -> Drawing:

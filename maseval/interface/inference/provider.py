@@ -230,8 +230,10 @@ class ProviderModelAdapter(ModelAdapter):
         """Return the named error for a failure of the HTTP client, or of decoding its response."""
         match error:
             case json.JSONDecodeError():
-                text = f"{error.msg} in {excerpt(error.doc) or 'an empty body'}"
-                return self._error(errors.MalformedResponseError, text)
+                return self._error(
+                    errors.MalformedResponseError,
+                    f"{error.msg} in {excerpt(error.doc) or 'an empty body'}",
+                )
             case UnicodeDecodeError():
                 return self._error(
                     errors.MalformedResponseError, f"no text: {excerpt(error.object)}"

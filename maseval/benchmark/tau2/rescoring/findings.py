@@ -83,8 +83,10 @@ def other_setting(found: JudgedRecord) -> Iterator[Finding]:
     if domain is None:
         return
     if whole.domain_name not in (None, domain.name):
-        text = f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}"
-        yield record_finding("foreign domain", text)
+        yield record_finding(
+            "foreign domain",
+            f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}",
+        )
     if whole.policy and whole.policy not in policies(domain):
         yield record_finding("other policy", f"the file's policy is not that of {domain.name}")
 
@@ -386,10 +388,11 @@ def odd_simulations(found: JudgedRecord) -> Iterator[Finding]:
     """Yield cautions for ids or times that simulations share, and for swapped endings."""
     agent_stop = TerminationReason.AGENT_STOP.value
     if swapped := [one for one in found.simulations if one.ending == agent_stop and one.stopped]:
-        text = (
-            f"in {_share_of(swapped, found)} {agent_stop}, but the last message is the user's stop"
+        yield record_finding(
+            "ended by the other side",
+            f"in {_share_of(swapped, found)} {agent_stop}, but the last message is the user's stop",
+            weight="remark",
         )
-        yield record_finding("ended by the other side", text, weight="remark")
     for name in ("id", "times", "response ids"):
         first: dict[str, JudgedSimulation] = {}
         marked = [each for each in found.simulations if name in each.marks]

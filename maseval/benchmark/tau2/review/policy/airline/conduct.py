@@ -186,8 +186,10 @@ def own_record(call: AirlineCall) -> Iterator[Answer]:
     if owner is None or is_said(owner.user_id, told):
         return
     if others := _others(call, told, owner):
-        text = f"the change is made for {owner.user_id}, and the user is {', '.join(others)}"
-        yield Broken(text, {"user": others})
+        yield Broken(
+            f"the change is made for {owner.user_id}, and the user is {', '.join(others)}",
+            {"user": others},
+        )
 
 
 def _others(call: AirlineCall, told: str, owner: User) -> list[str]:
