@@ -159,12 +159,21 @@ def _figure(
     width: float, height: float, title: str, description: str, parts: Iterable[Drawing]
 ) -> Drawing:
     """Return a drawing of elements; ``description`` is for people who cannot see it."""
-    size = {"width": f"{width:g}", "height": f"{height:g}", "font-size": "12"}
-    frame = {"class": "maseval-plot", "role": "img", "viewBox": f"0 0 {width:g} {height:g}"}
     ground = {"class": "ground", "width": "100%", "height": "100%", "rx": "6"}
     head = _text(24, 28, title, "ink", size=15, bold=True)
     told = [["title", {}, [title]], ["desc", {}, [description]]]
-    return ["svg", {**frame, **size}, [*told, ["rect", ground, []], head, *parts]]
+    return [
+        "svg",
+        {
+            "class": "maseval-plot",
+            "role": "img",
+            "viewBox": f"0 0 {width:g} {height:g}",
+            "width": f"{width:g}",
+            "height": f"{height:g}",
+            "font-size": "12",
+        },
+        [*told, ["rect", ground, []], head, *parts],
+    ]
 
 
 def _text(
@@ -178,17 +187,36 @@ def _text(
     bold: bool = False,
 ) -> Drawing:
     """Return words at a place; ``anchor`` is the end of them that stands there."""
-    place = {"class": kind, "x": f"{x:.1f}", "y": f"{y:.1f}"}
-    style = {"text-anchor": anchor, "font-size": f"{size:g}"}
     weight = {"font-weight": "600"} if bold else {}
-    return ["text", {**place, **style, **weight}, [words]]
+    return [
+        "text",
+        {
+            "class": kind,
+            "x": f"{x:.1f}",
+            "y": f"{y:.1f}",
+            "text-anchor": anchor,
+            "font-size": f"{size:g}",
+            **weight,
+        },
+        [words],
+    ]
 
 
 def _line(
     x1: float, y1: float, x2: float, y2: float, kind: str = "grid", width: float = 1
 ) -> Drawing:
-    ends = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
-    return ["line", {"class": f"{kind} line", **ends, "stroke-width": f"{width:g}"}, []]
+    return [
+        "line",
+        {
+            "class": f"{kind} line",
+            "x1": f"{x1:.1f}",
+            "y1": f"{y1:.1f}",
+            "x2": f"{x2:.1f}",
+            "y2": f"{y2:.1f}",
+            "stroke-width": f"{width:g}",
+        },
+        [],
+    ]
 
 
 def _marker(x: float, y: float, words: str) -> Drawing:

@@ -109,14 +109,17 @@ class _Results:
         results += [self._share(share) for share in self.found.judged_shares if share.judge]
         settings = {key: each for key, each in self.config.items() if key not in ("tasks", "data")}
         details = {"benchmark": self.benchmark, "method": summary.method, "settings": settings}
-        harness = {"name": "maseval", "version": self.harness}
         known = {
             "schema_version": VERSION,
             "evaluation_id": self.id,
             "evaluation_timestamp": self.began,
             "retrieved_timestamp": self.ended,
             "source_metadata": {"source_name": name_of(self.found.folder), **_SOURCE},
-            "eval_library": {**harness, "additional_details": _texts(details)},
+            "eval_library": {
+                "name": "maseval",
+                "version": self.harness,
+                "additional_details": _texts(details),
+            },
             "model_info": _model_info(self.model),
             "evaluation_results": results,
         }

@@ -291,8 +291,9 @@ class Episode:
     def case(self) -> Case:
         """The conversation as scoring reads it."""
         environment, trajectory = self.environment, self.environment.trajectory
-        ended = {"termination_reason": trajectory.termination_reason}
-        recording = read_recording({"messages": trajectory.messages, **ended})
+        recording = read_recording(
+            {"messages": trajectory.messages, "termination_reason": trajectory.termination_reason}
+        )
         wording = self.episodes.wording(environment.release)
         return Case.of_live(environment, self.episodes.loaded_task[1], recording, wording)
 

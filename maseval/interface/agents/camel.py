@@ -350,8 +350,13 @@ class CamelAgentUser(User, UsageTrackableMixin):
         return {**super().gather_traces(), **traces}
 
     def gather_config(self) -> dict[str, Any]:
-        config = {"name": self.name, "max_turns": self.max_turns, "agent_type": self._agent_type}
-        return {**super().gather_config(), **config, "initial_query": self.initial_query[:200]}
+        return {
+            **super().gather_config(),
+            "name": self.name,
+            "max_turns": self.max_turns,
+            "agent_type": self._agent_type,
+            "initial_query": self.initial_query[:200],
+        }
 
     @property
     def _agent_type(self) -> str:

@@ -135,8 +135,13 @@ class AnthropicModelAdapter(ClientModelAdapter):
             case "system" | "developer":
                 return []
             case "tool":
-                answered = {"type": "tool_result", "tool_use_id": message.get("tool_call_id")}
-                return [{**answered, "content": text_of(message.get("content"))}]
+                return [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": message.get("tool_call_id"),
+                        "content": text_of(message.get("content")),
+                    }
+                ]
         # The API refuses empty blocks.
         text = text_of(message.get("content"))
         blocks: list[AnthropicBlock] = [{"type": "text", "text": text}] if text.strip() else []

@@ -373,8 +373,7 @@ class ScriptedUser(MessageUser):
         return user_message(None, tool_calls=calls, cost=0.0)
 
     def gather_config(self) -> dict[str, Any]:
-        said = {"reason": self.initial_query, "tools": list(self.tools)}
-        return {**super().gather_config(), **said}
+        return {**super().gather_config(), "reason": self.initial_query, "tools": list(self.tools)}
 
 
 def _report(messages: Sequence[Tau2Message]) -> str:

@@ -426,8 +426,12 @@ def _user_info(
     release: Release,
 ) -> UserInfo:
     if not user:
-        nothing: UserInfo = {"implementation": "dummy_user", "llm": None, "llm_args": None}
-        return {**nothing, "global_simulation_guidelines": None}
+        return {
+            "implementation": "dummy_user",
+            "llm": None,
+            "llm_args": None,
+            "global_simulation_guidelines": None,
+        }
     # Guidelines that a run has changed are not the original's, so they are not reported as such.
     guidelines = (
         None

@@ -29,8 +29,13 @@ class StatedConfidence(TraceableMixin):
         self.agent, self.answer, self.value = agent, answer, value
 
     def gather_traces(self) -> dict[str, Any]:
-        shown = {"agent": self.agent, "question": QUESTION, "answer": self.answer}
-        return {**super().gather_traces(), **shown, "value": self.value}
+        return {
+            **super().gather_traces(),
+            "agent": self.agent,
+            "question": QUESTION,
+            "answer": self.answer,
+            "value": self.value,
+        }
 
 
 def read_confidence(answer: str) -> float | None:

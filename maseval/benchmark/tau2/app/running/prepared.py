@@ -107,8 +107,12 @@ class ModelSpec:
     def to_config(self) -> dict[str, object]:
         """Return the model for the run's configuration, which takes out the secrets."""
         prompt = {} if self.prompt is None else {"prompt": self.prompt}
-        asked = {"options": dict(self.options), "args": dict(self.args)}
-        return {"model": self.model_id, **asked, **prompt}
+        return {
+            "model": self.model_id,
+            "options": dict(self.options),
+            "args": dict(self.args),
+            **prompt,
+        }
 
 
 @dataclass(frozen=True)

@@ -68,13 +68,21 @@ def _of_report(report: Tau2Report, setup: RecordedSetup) -> Conversation:
     """
     simulation: Shape | Omitted = report.form
     if isinstance(simulation, Omitted):
-        known = {"task_id": report.task_id, "trial": report.trial, "seed": report.seed}
-        simulation = {**report.simulation.raw, **known}
+        simulation = {
+            **report.simulation.raw,
+            "task_id": report.task_id,
+            "trial": report.trial,
+            "seed": report.seed,
+        }
     prompt, tools = _briefing(report, setup)
     found = conversation_of(report)
-    own = {"version": report.release.name, "solo": report.solo, "lenient": report.lenient or None}
     agent = {**found.agent, "tool_definitions": tools or None}
-    told = {**found.told, **own}
+    told = {
+        **found.told,
+        "version": report.release.name,
+        "solo": report.solo,
+        "lenient": report.lenient or None,
+    }
     return replace(found, record=simulation, told=told, agent=agent, prompt=prompt)
 
 
