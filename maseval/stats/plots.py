@@ -161,7 +161,6 @@ def _figure(
     """Return a drawing of elements; ``description`` is for people who cannot see it."""
     ground = {"class": "ground", "width": "100%", "height": "100%", "rx": "6"}
     head = _text(24, 28, title, "ink", size=15, bold=True)
-    told = [["title", {}, [title]], ["desc", {}, [description]]]
     return [
         "svg",
         {
@@ -172,7 +171,13 @@ def _figure(
             "height": f"{height:g}",
             "font-size": "12",
         },
-        [*told, ["rect", ground, []], head, *parts],
+        [
+            ["title", {}, [title]],
+            ["desc", {}, [description]],
+            ["rect", ground, []],
+            head,
+            *parts,
+        ],
     ]
 
 

@@ -251,8 +251,13 @@ def export_results(
         write_json(listed, {"results": target.name, "omitted": entries})
     else:
         listed.unlink(missing_ok=True)  # of an earlier export that this one replaces
-    about = export.domain.name, export.written, export.omitted
-    return ExportSummary(target, *about, listed if export.omitted else None)
+    return ExportSummary(
+        target,
+        export.domain.name,
+        export.written,
+        export.omitted,
+        listed if export.omitted else None,
+    )
 
 
 class _Export:
