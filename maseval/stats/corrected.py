@@ -305,8 +305,7 @@ def agreement(pairs: Sequence[tuple[bool, bool]], level: float = LEVEL) -> Agree
     least = max(-yes / (1 - yes), -(1 - yes) / yes)
     low = _edge(is_rejected, kappa, least)
     high = _edge(is_rejected, kappa, 1.0)
-    method = "Donner & Eliasziw"
-    return Agreement(number, equal, kappa, Interval(low, high, level, method))
+    return Agreement(number, equal, kappa, Interval(low, high, level, "Donner & Eliasziw"))
 
 
 def _edge(is_rejected: Callable[[float], bool], inside: float, outside: float) -> float:

@@ -64,8 +64,7 @@ class Until:
         if self.measure is not None:
             values["measure"] = self.measure
         if self.baseline:
-            verdicts = _verdicts(self.baseline)
-            values["baseline"] = {"name": self.baseline_name, "verdicts": verdicts}
+            values["baseline"] = {"name": self.baseline_name, "verdicts": _verdicts(self.baseline)}
         return values
 
     @property

@@ -316,8 +316,7 @@ class Tau2Benchmark(Benchmark):
 
     def _get_user_model_id(self, task: Task) -> str:
         """Return the model that plays the customer; a subclass may choose another."""
-        way = "configure_model_ids(tasks, user_model_id=...)"
-        return model_id_of(task.user_data, "user", way)
+        return model_id_of(task.user_data, "user", "configure_model_ids(tasks, user_model_id=...)")
 
     def wording(self, release: Release) -> Wording:
         """Return the words and the form in which models are asked in a run by a release."""

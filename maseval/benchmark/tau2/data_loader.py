@@ -407,8 +407,9 @@ def build_tasks(
 
     def task_of(raw: RawTask) -> Task:
         own = {"policy": chosen.task_policy(folder, False, raw)} if chosen.task_policy else {}
-        protocol = TaskProtocol(timeout_seconds, max_retries=max_retries)
-        return _task(raw, world | own, labels, protocol)
+        return _task(
+            raw, world | own, labels, TaskProtocol(timeout_seconds, max_retries=max_retries)
+        )
 
     return TaskQueue(map(task_of, raw_tasks))
 

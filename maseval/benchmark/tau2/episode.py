@@ -199,8 +199,9 @@ class Episodes(DefaultAgentTau2Benchmark):
         if self.partner == SCRIPTED:
             made = make_user(task, environment)
         elif isinstance(self.partner, str):
-            seed = seeds.derive_seed("agents/player")
-            made = make_agent(self.partner, task, environment, seed=seed)
+            made = make_agent(
+                self.partner, task, environment, seed=seeds.derive_seed("agents/player")
+            )
         elif self.role == "user":
             data = {"model_id": self._model_id, "llm_args": self._llm_args}
             [made], _ = self.setup_agents(data, environment, task, None, seeds)

@@ -125,8 +125,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             return self._say(text)
         malformed = 0
         for _ in range(_MOST_CALLS):
-            reply = self._say(text)
-            name, arguments = _read_call(reply)
+            name, arguments = _read_call(self._say(text))
             if name == _RESPOND and isinstance(arguments.get("content"), str):
                 return str(arguments["content"])
             if name:

@@ -183,8 +183,10 @@ class AnthropicModelAdapter(ClientModelAdapter):
             case TypeError() if sdk is not None and "authentication method" in str(error):
                 return self._error(errors.AuthenticationError, error)
             case ValueError() if sdk is not None and "Streaming is required" in str(error):
-                hint = "max_tokens is so large that a timeout is required: pass timeout=SECONDS"
-                return self._error(errors.MalformedRequestError, hint)
+                return self._error(
+                    errors.MalformedRequestError,
+                    "max_tokens is so large that a timeout is required: pass timeout=SECONDS",
+                )
         known = None if sdk is None else self._sdk_error(sdk, error)
         return known or self._transport_error(error)
 

@@ -128,8 +128,11 @@ def _items(message: Message) -> Iterator[ResponseItem]:
         case "assistant":
             yield from _spoken_items(message, text)
         case "tool":
-            call = message.get("tool_call_id")
-            yield {"type": "function_call_output", "call_id": call, "output": text}
+            yield {
+                "type": "function_call_output",
+                "call_id": message.get("tool_call_id"),
+                "output": text,
+            }
         case role:
             yield {"role": role, "content": text}
 

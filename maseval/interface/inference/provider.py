@@ -315,8 +315,9 @@ def shared_client(make: Callable[..., object], **options: object) -> object:
 def library_client(library: str, kind: str, **options: Any) -> Any:
     """Make a client of ``openai`` or ``anthropic``, which does not retry."""
     sdk: Any = extras.load(library, extra=library)
-    http_client = limited_client(sdk.DefaultHttpxClient)
-    return getattr(sdk, kind)(max_retries=0, http_client=http_client, **options)
+    return getattr(sdk, kind)(
+        max_retries=0, http_client=limited_client(sdk.DefaultHttpxClient), **options
+    )
 
 
 def no_key(variable: str, *, provider: str, model_id: str) -> errors.AuthenticationError:

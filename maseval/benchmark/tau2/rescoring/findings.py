@@ -164,16 +164,25 @@ def foreign_tasks(found: JudgedRecord) -> Iterator[Finding]:
 def edited_rewards(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if recorded rewards contradict the recorded checks."""
     edited = [each for each in found.simulations if each.contradiction]
-    words = "the record contradicts itself"
-    yield from _about_some(found, "edited rewards", edited, words, lambda each: each.contradiction)
+    yield from _about_some(
+        found,
+        "edited rewards",
+        edited,
+        "the record contradicts itself",
+        lambda each: each.contradiction,
+    )
 
 
 def changed_tools(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if tools answered that the domain does not have."""
     using = [each for each in found.simulations if each.unknown_tool]
     names = _some_of(dict.fromkeys(str(each.unknown_tool) for each in using))
-    words = f"got answers from tools that the domain does not have: {names}"
-    yield from _about_some(found, "changed tools", using, words)
+    yield from _about_some(
+        found,
+        "changed tools",
+        using,
+        f"got answers from tools that the domain does not have: {names}",
+    )
 
 
 def unlike_answers(found: JudgedRecord) -> Iterator[Finding]:
@@ -181,8 +190,9 @@ def unlike_answers(found: JudgedRecord) -> Iterator[Finding]:
     faults = [each for each in found.simulations if each.fault and not each.unknown_tool]
     unlike = [each for each in faults if each.fault and each.fault.found is not None]
     lost = [each for each in faults if each.fault and each.fault.found is None]
-    words = "tool calls and answers do not match"
-    yield from _about_some(found, "missing messages", lost, words, _describe_fault)
+    yield from _about_some(
+        found, "missing messages", lost, "tool calls and answers do not match", _describe_fault
+    )
     if not unlike:
         return
     # In the order of the file, so that a certificate says the same each time.
@@ -237,9 +247,12 @@ def other_rules(found: JudgedRecord) -> Iterator[Finding]:
 def judgements(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings for verdicts on which judges differ, or on which there is none."""
     differing = [each for each in found.disagreeing if each.is_by_judge_alone]
-    words = "the judge disagrees with the recorded judge"
     yield from _about_some(
-        found, "another judgement", differing, words, lambda each: each.both_rewards
+        found,
+        "another judgement",
+        differing,
+        "the judge disagrees with the recorded judge",
+        lambda each: each.both_rewards,
     )
     if unjudged := found.problems[NEEDS_JUDGE]:
         silent = " whose reply is not there or cannot be read" if found.model else ""
@@ -278,8 +291,9 @@ def unknown_endings(found: JudgedRecord) -> Iterator[Finding]:
         f"ended with {_endings_of(others)}, which {title_of(found.version)} does not have; they "
         "count as failures"
     )
-    remedy = _other_version(found, others)
-    yield from _about_some(found, "unknown ends", others, words, remedy=remedy)
+    yield from _about_some(
+        found, "unknown ends", others, words, remedy=_other_version(found, others)
+    )
 
 
 def _other_version(found: JudgedRecord, several: Sequence[JudgedSimulation]) -> str | None:

@@ -81,8 +81,9 @@ def certify(
         )
     found = _open_certifiable(source)
     options = ScoringOptions(domain=domain, data_version=data_version)
-    judge = own_judge(found)
-    certificate = certify_source(recorded_in(found), options, partial=partial, judge=judge)
+    certificate = certify_source(
+        recorded_in(found), options, partial=partial, judge=own_judge(found)
+    )
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(target) as file:

@@ -366,6 +366,5 @@ def _status(judged: JudgedSimulation, passed: bool | None, ended: str) -> dict[s
             return {}
     if ended in NO_VERDICT_STATUSES:
         return {"eval": []}
-    words = judged.no_verdict or NO_RECORDED_VERDICT
-    error = {"error_type": "no verdict", "error_message": words}
+    error = {"error_type": "no verdict", "error_message": judged.no_verdict or NO_RECORDED_VERDICT}
     return {"status": TaskExecutionStatus.EVALUATION_FAILED.value, "error": error, "eval": []}

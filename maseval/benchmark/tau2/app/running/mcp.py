@@ -161,6 +161,7 @@ def mcp(options: McpOptions) -> RunResult | None:
                 return _hold(conversation, prepared, options.on_result, closed.is_set)
         with over_http(server, host=options.host, port=options.port) as running:
             options.on_address(running.url)
-            silent = partial(_is_long_silent, conversation)
-            return _hold(conversation, prepared, options.on_result, silent)
+            return _hold(
+                conversation, prepared, options.on_result, partial(_is_long_silent, conversation)
+            )
     return None

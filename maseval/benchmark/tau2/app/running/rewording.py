@@ -64,8 +64,7 @@ def reword(
     for task in tasks:
         if task.id in own:
             continue
-        told = task.user_data["instructions"]
-        found, lost = _reword_one(asked, told)
+        found, lost = _reword_one(asked, task.user_data["instructions"])
         if lost:
             failed[str(task.id)] = lost
             continue
