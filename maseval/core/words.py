@@ -166,6 +166,13 @@ def shorten_line(text: str, length: int) -> str:
     return cut(" ".join(text.split()), length)
 
 
+def first_few(things: Iterable[object], most: int) -> str:
+    """Return the first things in words, and how many more there are."""
+    names = [*map(str, things)]
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
 def value_or_type(thing: object) -> str:
     """Return a plain value as it is, and the type of anything else.
 

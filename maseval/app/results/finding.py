@@ -12,6 +12,7 @@ from maseval.app.benchmarks import OnProgress, read_results, warn_once
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import first_few
 from maseval.exchange.atif import trajectory_files
 from maseval.runs import RunFolder, default_root, list_runs
 from maseval.runs.config_file import is_run_folder
@@ -227,10 +228,6 @@ def why_not_one(name: str, found: Sequence[TaskKey], tasks: Iterable[TaskKey]) -
         choices = " or ".join(map(str, found))
         return f"{name!r} is a task of several domains; write {choices}"
     if found:
-        return f"{name!r} may be any of {len(found)} tasks: {_some(found)}; write more of the id"
-    return f"there are {_some(list(dict.fromkeys(tasks)))}"
-
-
-def _some(tasks: Sequence[TaskKey]) -> str:
-    more = len(tasks) - _SHOWN
-    return ", ".join(map(str, tasks[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
+        some = first_few(found, _SHOWN)
+        return f"{name!r} may be any of {len(found)} tasks: {some}; write more of the id"
+    return f"there are {first_few(dict.fromkeys(tasks), _SHOWN)}"

@@ -7,7 +7,7 @@ a caution: something that deserves a look, and no fault. The evidence of a findi
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE, 
 from maseval.benchmark.tau2.results.recorded import BY_FORM, MALFORMED
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.finding import Finding, Weight
-from maseval.core.words import count_of, percent
+from maseval.core.words import count_of, first_few, percent
 
 _LISTED = 5
 
@@ -67,10 +67,7 @@ def _about_some(
         yield record_finding(kind, text, remedy)
 
 
-def _some_of(names: Iterable[str]) -> str:
-    every = list(names)
-    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
-    return ", ".join(every[:_LISTED]) + more
+_some_of = partial(first_few, most=_LISTED)
 
 
 _MANY = 0.25
