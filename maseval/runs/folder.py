@@ -148,7 +148,9 @@ class RunFolder(LoggedRun):
         folder = cls(path)
         # Checked before the folder was locked, but another process may have used it since.
         check_same_run(path, folder.config, wanted, changed=changed)
-        folder.ended_here = not folder.damaged and folder._known_end() == folder._ended
+        folder.ended_here = (
+            not folder.damaged and kept_about(folder.log).get(_ENDED) == folder._ended
+        )
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
         folder._size = folder.log.stat().st_size
         if folder._end == BEGINNING:
@@ -166,9 +168,6 @@ class RunFolder(LoggedRun):
     @property
     def _ended(self) -> list[str | None]:
         return [self.seal, package_fingerprint()]
-
-    def _known_end(self) -> object:
-        return kept_about(self.log).get(_ENDED)
 
     @property
     def is_open(self) -> bool:

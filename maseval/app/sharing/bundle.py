@@ -65,8 +65,11 @@ def versions_of(folder: RunFolder) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     for software in map(RecordedSoftware, folder.shared):
         packages = dict(sorted(software.packages.items()))
-        own: dict[str, object] = {"maseval": packages.get("maseval"), "python": software.python}
-        own["packages"] = packages
+        own: dict[str, object] = {
+            "maseval": packages.get("maseval"),
+            "python": software.python,
+            "packages": packages,
+        }
         if own not in found:
             found.append(own)
     return found

@@ -153,8 +153,11 @@ class OwnAgent:
         return facts
 
     def to_config(self) -> dict[str, object]:
-        config: dict[str, object] = {"function": self.name, "args": dict(self.args)}
-        config |= getattr(self.make, "provenance", {})
+        config: dict[str, object] = {
+            "function": self.name,
+            "args": dict(self.args),
+            **getattr(self.make, "provenance", {}),
+        }
         if self.model:
             config |= {"model": self.model.model_id, "options": dict(self.model.options)}
         if self.rehearse:

@@ -72,9 +72,6 @@ class AirlineCall(CallMoment):
         listed = value if isinstance(value, list) else []
         return [each for each in listed if isinstance(each, Mapping)]
 
-    def find_user(self, user_id: object) -> User | None:
-        return _find(self.db.users, user_id)
-
     def find_reservation(self, reservation_id: object) -> Reservation | None:
         return _find(self.db.reservations, reservation_id)
 
@@ -90,7 +87,7 @@ class AirlineCall(CallMoment):
     def owner(self) -> User | None:
         """The user whom the call names, or whose reservation it names."""
         owner = self.reservation.user_id if self.reservation else self.arguments.get("user_id")
-        return self.find_user(owner)
+        return _find(self.db.users, owner)
 
     @property
     def passengers(self) -> list[Mapping[str, Any]]:
