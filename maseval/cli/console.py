@@ -21,6 +21,7 @@ from rich.text import Text
 from maseval.core.engine.process import end_signals
 from maseval.core.words import duration as duration
 from maseval.core.words import score_parts, visible
+from maseval.core.words import shorten_line as shorten_line
 
 _WIDTH_OF_FILES = 120
 
@@ -257,12 +258,6 @@ def format_score(found: Mapping[str, Any], gap: str = " ") -> str:
     """Format a share with its range, ``61.3% [57.9, 64.8]``, which is dimmed."""
     number, *beside = score_parts(found)
     return f"{number}{gap}[dim]{gap.join(beside)}[/dim]"
-
-
-def shorten_line(text: str, length: int) -> str:
-    """Return the text as one line of at most ``length`` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1]}…"
 
 
 def count(number: int) -> str:

@@ -201,8 +201,7 @@ def _next(result: RunResult) -> str:
 
 def _print_traceback(result: RunResult, console: Console) -> None:
     """Print the whole traceback of the first error."""
-    first = result.errors[0]
-    simulation = first.simulation
+    simulation = result.errors[0].simulation
     report = RecordedReport(RunFolder.read(result.folder).report(simulation))
     console.print(f"[bold]{inert(str(simulation))}[/bold]")
     console.print(inert(str(report.error.traceback)), soft_wrap=True)

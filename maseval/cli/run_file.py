@@ -309,8 +309,9 @@ def _skipped(
             level = next((each for each in levels if value in (each.name, each.value)), None)
             if level is None:
                 known = ", ".join(each.name for each in levels) or f"no factor {factor!r}"
-                text = f"{SKIP} names {factor} = {value!r}, and [{GRID}] has {known}"
-                raise ConfigurationError(text)
+                raise ConfigurationError(
+                    f"{SKIP} names {factor} = {value!r}, and [{GRID}] has {known}"
+                )
             found.add((factor, level.name))
         yield found
 
@@ -348,8 +349,9 @@ def _cell(
             if name in _NO_FACTORS:
                 raise ConfigurationError(f"{of} has {name!r}, which is an option of the whole file")
             if name in own and (not isinstance(value, dict) or value.keys() & own[name]):
-                text = f"{name} is set by {of} and by that of another factor; keep one of them"
-                raise ConfigurationError(text)
+                raise ConfigurationError(
+                    f"{name} is set by {of} and by that of another factor; keep one of them"
+                )
             own[name] = _joined(own.get(name), value)
     options = {name: value for name, value in shared.items() if name not in others}
     options |= {name: _joined(options.get(name), value) for name, value in own.items()}

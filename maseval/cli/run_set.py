@@ -141,8 +141,9 @@ class RunSet:
         """The folder of a grid; raise if the file has none, or if nothing has run yet."""
         folder = self.parts[0].folder.parent
         if not self.parts[0].run.cell:
-            text = f"{self.path} has no [grid]; name a run, or the file of a grid"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"{self.path} has no [grid]; name a run, or the file of a grid"
+            )
         if not folder.is_dir():
             raise ConfigurationError(
                 f"no cell of {self.path} has run yet; state the pass rate (--rate 60), or run a "
@@ -334,8 +335,9 @@ class RunSet:
     def _print_failures(self, parts: Sequence[_Part]) -> None:
         for each in parts:
             if note := each.note or each.failure:
-                words = f"[yellow]{inert(each.name)}: {inert(note)}[/yellow]"
-                stdout().print(words, soft_wrap=True)
+                stdout().print(
+                    f"[yellow]{inert(each.name)}: {inert(note)}[/yellow]", soft_wrap=True
+                )
 
 
 @contextmanager

@@ -118,8 +118,13 @@ def _show_tool_errors(run: str, *, as_json: bool, **scoring: Unpack[ScoringKeywo
         return
     table = Table("tool", "text", "times", "simulations", "first in")
     for each in found:
-        counts = (str(each.times), str(each.simulations))
-        table.add_row(inert(each.tool), inert(each.text), *counts, inert(str(each.first)))
+        table.add_row(
+            inert(each.tool),
+            inert(each.text),
+            str(each.times),
+            str(each.simulations),
+            inert(str(each.first)),
+        )
     print_parts([table] if found else ["No tool answered with an error."], stdout())
 
 

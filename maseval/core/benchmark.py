@@ -107,8 +107,9 @@ class Benchmark(ABC):
                 "repetition has components of its own. Use on_task_repeat_end of a callback"
             )
         if seed is not None and seed_generator is not None:
-            text = "Cannot provide both seed and seed_generator; a generator brings its own seed"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                "Cannot provide both seed and seed_generator; a generator brings its own seed"
+            )
         self.callbacks: list[BenchmarkCallback] = list(callbacks or ())
         self.callback_handler = CallbackHandler()
         self.n_task_repeats = n_task_repeats
@@ -469,8 +470,9 @@ class Benchmark(ABC):
         """Return the tasks with at least one failed repetition, or one of the given statuses."""
         if reports is None:
             if not self._has_run:
-                text = "get_failed_tasks() must be called after run(), or with reports=..."
-                raise NotRunError(text)
+                raise NotRunError(
+                    "get_failed_tasks() must be called after run(), or with reports=..."
+                )
             reports = self.reports
         wanted = _statuses(status_filter)
         failed = {report["task_id"] for report in reports if report["status"] in wanted}

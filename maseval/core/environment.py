@@ -73,8 +73,9 @@ def only_one(
 ) -> dict[str, Any]:
     """Return the data of a task's environment, by whichever of its two names it was given."""
     if task_data is not None and environment_data is not None:
-        text = "task_data and environment_data are two names for one thing; give only one of them"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            "task_data and environment_data are two names for one thing; give only one of them"
+        )
     data = environment_data if task_data is None else task_data
     return {} if data is None else data
 

@@ -64,8 +64,14 @@ class IndexLine(NamedTuple):
         """Return it as JSON, without what is usual and what the head of the line says anyway."""
         usual, row = Outcome._field_defaults, self.outcome._asdict()
         told = {name: row[name] for name in _NAMES if row[name] != usual[name]}
-        rest = {"started": self.started, "facts": self.facts, "steps": self.steps}
-        return {"form": _FORM, **told, **rest, "tools": self.tools}
+        return {
+            "form": _FORM,
+            **told,
+            "started": self.started,
+            "facts": self.facts,
+            "steps": self.steps,
+            "tools": self.tools,
+        }
 
     @classmethod
     def read(cls, one: Simulation, status: str, record: object) -> "IndexLine | None":

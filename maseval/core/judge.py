@@ -222,8 +222,12 @@ class Judge:
     ) -> Judgement:
         model, record = self.model, self.record
         if isinstance(model, str):
-            reason = f"{model} has not judged this conversation, and is not asked"
-            return judgement.model_copy(update={"undecided": reason, "unanswered": True})
+            return judgement.model_copy(
+                update={
+                    "undecided": f"{model} has not judged this conversation, and is not asked",
+                    "unanswered": True,
+                }
+            )
         if record is not None:
             record.prepare()
         self.asked += 1

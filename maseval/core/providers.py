@@ -38,8 +38,9 @@ class Providers(Generic[MadeT]):
     def register(self, prefix: str, factory: Callable[..., MadeT]) -> None:
         """Let ``factory`` make all that ids with this prefix name."""
         if not prefix or "/" in prefix:
-            text = f"a model prefix is the part of an id before the first '/', not {prefix!r}"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"a model prefix is the part of an id before the first '/', not {prefix!r}"
+            )
         self.registered[prefix] = factory
 
     def resolve(self, model_id: str, **options: object) -> MadeT:
@@ -47,8 +48,9 @@ class Providers(Generic[MadeT]):
         prefix, name = self.split(model_id)
         made = self._factory(prefix, model_id)(name, **options)
         if not isinstance(made, self._made):
-            text = f"the factory for {prefix!r} made {made!r}, not a {self._made.__name__}"
-            raise HookResultError(text)
+            raise HookResultError(
+                f"the factory for {prefix!r} made {made!r}, not a {self._made.__name__}"
+            )
         return made
 
     def split(self, model_id: str) -> tuple[str, str]:

@@ -29,8 +29,9 @@ class ReasoningPolicy(StrEnum):
         if isinstance(value, cls):
             return value
         if value not in list(cls):
-            text = f"the reasoning policy is {value!r}; choose one of: {', '.join(cls)}"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"the reasoning policy is {value!r}; choose one of: {', '.join(cls)}"
+            )
         return cls(value)
 
 

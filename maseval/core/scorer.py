@@ -56,8 +56,9 @@ class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
         with self._log_call({"type": "loglikelihood_batch", "batch_size": len(pairs)}):
             found = list(self._loglikelihood_batch_impl(pairs))
             if len(found) != len(pairs):
-                text = f"{type(self).__name__} gave {len(found)} likelihoods for {len(pairs)} pairs"
-                raise HookResultError(text)
+                raise HookResultError(
+                    f"{type(self).__name__} gave {len(found)} likelihoods for {len(pairs)} pairs"
+                )
             return found
 
     def loglikelihood_choices(

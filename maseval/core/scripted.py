@@ -75,8 +75,9 @@ class ScriptedModelAdapter(ModelAdapter):
     ) -> None:
         super().__init__(seed=seed, cost_calculator=cost_calculator)
         if isinstance(replies, str | Mapping):
-            text = f"replies must be a list, not {replies!r}; write [{replies!r}]"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"replies must be a list, not {replies!r}; write [{replies!r}]"
+            )
         self.requests: list[JsonObject] = []
         self._script: list[Reply] = [replies] if callable(replies) else list(replies)
         self._loop = loop or callable(replies)

@@ -141,8 +141,12 @@ class LLMSimulator(ABC, TraceableMixin, Generic[Parsed]):
             if error is None:
                 return cast(Parsed, attempt["parsed_output"])
         tried = count_of(self.max_try, "attempt")
-        message = f"{type(self).__name__} failed to parse model output after {tried}"
-        raise self._create_error(message, len(attempts), attempts[-1]["error"], attempts)
+        raise self._create_error(
+            f"{type(self).__name__} failed to parse model output after {tried}",
+            len(attempts),
+            attempts[-1]["error"],
+            attempts,
+        )
 
     def _try_once(
         self, attempt: JsonObject, params: Params

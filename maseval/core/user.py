@@ -237,8 +237,9 @@ class AgenticLLMUser(LLMUser):
         **kwargs: Any,
     ) -> None:
         if max_internal_steps < 1:
-            text = f"max_internal_steps must be at least 1, not {max_internal_steps}"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"max_internal_steps must be at least 1, not {max_internal_steps}"
+            )
         self.tools = dict(tools or {})
         self.max_internal_steps = max_internal_steps
         super().__init__(name, model, user_profile, scenario, **kwargs)

@@ -156,6 +156,23 @@ def excerpt(text: object, length: int = _EXCERPT) -> str:
     return line if len(line) <= length else f"{line[:length]} …"
 
 
+def cut(text: str, length: int) -> str:
+    """Return a text, with an ellipsis in place of what is too long."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def shorten_line(text: str, length: int) -> str:
+    """Return a text as one line of at most ``length`` characters."""
+    return cut(" ".join(text.split()), length)
+
+
+def first_few(things: Iterable[object], most: int) -> str:
+    """Return the first things in words, and how many more there are."""
+    names = [*map(str, things)]
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
 def value_or_type(thing: object) -> str:
     """Return a plain value as it is, and the type of anything else.
 

@@ -124,8 +124,15 @@ class _Conversation:
                     return
                 text = text_of(step.get("message"), f"{place}.message")
                 if text or not results:
-                    told = {"content": text, "timestamp": step.get("timestamp")}
-                    self._add(own, {"role": "system", "turn_idx": None, **told})
+                    self._add(
+                        own,
+                        {
+                            "role": "system",
+                            "turn_idx": None,
+                            "content": text,
+                            "timestamp": step.get("timestamp"),
+                        },
+                    )
             case _:
                 words = f"should be system, user or agent, found {_brief(source)}"
                 raise TrajectoryError(f"{place}.source: {words}")

@@ -61,10 +61,10 @@ def trajectory_of(conversation: Conversation) -> tuple[JsonDict, list[str]]:
     if unsaid := whole_number(sum(each.input_tokens or 0 for each in said)):
         notes.append(f"{count_of(unsaid, 'input token')} of the customer are not in the metrics")
     own = {"form": FORM, **_known(**conversation.told), "simulation": record}
-    names = {"session_id": name or None, "trajectory_id": name or None}
     root = _known(
         schema_version=VERSION,
-        **names,
+        session_id=name or None,
+        trajectory_id=name or None,
         agent={"name": "agent", "version": "unknown", **_known(**conversation.agent)},
         steps=steps.steps,
         final_metrics=_known(**_totals(steps.steps, record, conversation.used)),
@@ -180,9 +180,15 @@ class _Steps:
         self.holders.append(result)
 
     def _embed(self, name: str, agent: str, steps: list[JsonDict], **more: Any) -> None:
-        who = {"name": agent, "version": "unknown"}
-        known = {"schema_version": VERSION, "trajectory_id": name, "agent": who, "steps": steps}
-        self.embedded.append(known | more)
+        self.embedded.append(
+            {
+                "schema_version": VERSION,
+                "trajectory_id": name,
+                "agent": {"name": agent, "version": "unknown"},
+                "steps": steps,
+                **more,
+            }
+        )
 
     def _refer(self, kind: str | None, *names: str, message: str = "") -> None:
         step = _append(self.steps, "system", {"content": message})

@@ -298,8 +298,13 @@ def check_rows(report: RecordedReport, source: FrameSource) -> Rows:
             "evidence": dict(returned.raw),
         }
         for position, row in enumerate(verdict.get("checks", [alone])):
-            place = {"evaluator": evaluator, "position": position}
-            yield {**place, "arguments": None, "message": None, **row}
+            yield {
+                "evaluator": evaluator,
+                "position": position,
+                "arguments": None,
+                "message": None,
+                **row,
+            }
 
 
 def finding_rows(report: RecordedReport, source: FrameSource) -> Rows:

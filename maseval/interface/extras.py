@@ -28,8 +28,9 @@ def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
 def load_unlisted(module: str, package: str) -> ModuleType:
     """Import a module of a library that no extra of maseval installs."""
     if not is_installed(module):
-        text = f"{package} is not installed. Install it with: pip install {package}"
-        raise MissingExtraError(text)
+        raise MissingExtraError(
+            f"{package} is not installed. Install it with: pip install {package}"
+        )
     return import_module(module)
 
 

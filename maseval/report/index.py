@@ -29,7 +29,7 @@ from maseval.core.outcome import (
 from maseval.core.recorded import Shape
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
-from maseval.core.words import count_of, text
+from maseval.core.words import count_of, first_few, text
 from maseval.report.results import success_rates, summary_table
 
 _NOTE_LENGTH = 200
@@ -360,8 +360,7 @@ def _first_few(values: list[str]) -> str:
     common = _common_start(values)
     if len(values) > _NAMED and len(common) > _SHORTEST_PREFIX:
         return f"{common}… ({count_of(len(values), 'name')})"
-    rest = len(values) - _SHOWN
-    return ", ".join(values[:_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
+    return first_few(values, _SHOWN)
 
 
 def usage_rows(report: RecordedReport) -> list[dict[str, object]]:

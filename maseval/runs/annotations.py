@@ -76,8 +76,9 @@ def read_annotations(run: str | os.PathLike[str]) -> Annotations:
     except FileNotFoundError:
         return Annotations()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        text = f"{path} is damaged ({excerpt(error)}); restore a copy, or delete it to start over"
-        raise RunFolderError(text) from error
+        raise RunFolderError(
+            f"{path} is damaged ({excerpt(error)}); restore a copy, or delete it to start over"
+        ) from error
 
 
 def annotations_or_problem(run: str | os.PathLike[str]) -> tuple[Annotations, str | None]:

@@ -45,8 +45,14 @@ class StoredConfig(NamedTuple):
         return hashlib.sha256(f"{self.created} {self.config.sha256}".encode()).hexdigest()[:16]
 
     def to_json(self) -> bytes:
-        described = {"format": FORMAT, "created": self.created, "sha256": self.config.sha256}
-        return json_bytes({**described, "config": self.config.values})
+        return json_bytes(
+            {
+                "format": FORMAT,
+                "created": self.created,
+                "sha256": self.config.sha256,
+                "config": self.config.values,
+            }
+        )
 
 
 def read_config(folder: Path) -> StoredConfig:

@@ -148,7 +148,9 @@ class RunFolder(LoggedRun):
         folder = cls(path)
         # Checked before the folder was locked, but another process may have used it since.
         check_same_run(path, folder.config, wanted, changed=changed)
-        folder.ended_here = not folder.damaged and folder._known_end() == folder._ended
+        folder.ended_here = (
+            not folder.damaged and kept_about(folder.log).get(_ENDED) == folder._ended
+        )
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
         folder._size = folder.log.stat().st_size
         if folder._end == BEGINNING:
@@ -166,9 +168,6 @@ class RunFolder(LoggedRun):
     @property
     def _ended(self) -> list[str | None]:
         return [self.seal, package_fingerprint()]
-
-    def _known_end(self) -> object:
-        return kept_about(self.log).get(_ENDED)
 
     @property
     def is_open(self) -> bool:
@@ -251,8 +250,12 @@ class RunFolder(LoggedRun):
             adopted, whole = self.adopt(path)
             if adopted:
                 self.ended_here = False
-                message = "%s: took over what was rescued to %s (reports: %d)"
-                logger.warning(message, self.path, path, len(adopted))
+                logger.warning(
+                    "%s: took over what was rescued to %s (reports: %d)",
+                    self.path,
+                    path,
+                    len(adopted),
+                )
             if whole:
                 drop_rescued(path)
 
@@ -335,8 +338,9 @@ class RunFolder(LoggedRun):
 
     def _open_writer(self) -> RecordWriter:
         if self._writer is None:
-            text = f"{self.path} is not open for writing; use RunFolder.open(path, config)"
-            raise RunFolderError(text)
+            raise RunFolderError(
+                f"{self.path} is not open for writing; use RunFolder.open(path, config)"
+            )
         return self._writer
 
     def _append(self, writer: RecordWriter, record: Mapping[str, object]) -> None:

@@ -77,8 +77,9 @@ def rescued_reports(path: Path) -> Iterator[dict[str, Any] | None]:
             record = strict_json.loads_object(line.text)
             check_report(record)
         except (ValueError, KeyError, TypeError) as error:
-            message = "%s, line %d is not a report and stays there: %s"
-            logger.warning(message, path, line.row, excerpt(error))
+            logger.warning(
+                "%s, line %d is not a report and stays there: %s", path, line.row, excerpt(error)
+            )
             yield None
         else:
             yield record

@@ -127,8 +127,10 @@ def read_body(stream: BufferedIOBase, headers: Message) -> bytes:
         raise Refusal(f"the Content-Length is {declared[:40]!r}, which is not a number of bytes")
     length = int(declared)
     if length > LONGEST:
-        words = f"a request of {length} bytes is too long; {LONGEST} are allowed"
-        raise Refusal(words, status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+        raise Refusal(
+            f"a request of {length} bytes is too long; {LONGEST} are allowed",
+            status=HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+        )
     body = stream.read(length)
     if len(body) < length:
         raise Refusal(f"the request ended after {len(body)} of {length} bytes")

@@ -147,8 +147,9 @@ class ReplayServer(ChatServer):
         with self._lock:
             self._outcomes[outcome] += 1
         if self._on_request is not None:
-            asked = str(request.get("model")), len(request["messages"])
-            self._on_request(Served(outcome, *asked, words))
+            self._on_request(
+                Served(outcome, str(request.get("model")), len(request["messages"]), words)
+            )
 
     def _play(
         self, request: RequestBody, headers: Mapping[str, str]

@@ -163,8 +163,12 @@ def _events(response: Completion) -> Iterator[Item]:
         else:
             name = "response.function_call_arguments"
             yield {"type": f"{name}.delta", **where, "delta": item["arguments"]}
-            given = {"name": item["name"], "arguments": item["arguments"]}
-            yield {"type": f"{name}.done", **where, **given}
+            yield {
+                "type": f"{name}.done",
+                **where,
+                "name": item["name"],
+                "arguments": item["arguments"],
+            }
         yield {"type": "response.output_item.done", "output_index": place, "item": item}
     yield {"type": "response.completed", "response": response}
 

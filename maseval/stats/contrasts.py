@@ -132,16 +132,18 @@ class Grid:
                 )
             place = tuple(levels[name] for name in self.names)
             if place in trials:
-                text = f"two runs are the cell {cell_name(place)}; give each cell of the grid once"
-                raise ConfigurationError(text)
+                raise ConfigurationError(
+                    f"two runs are the cell {cell_name(place)}; give each cell of the grid once"
+                )
             trials[place] = {key: each for key, each in by_task(outcomes).items() if each.total}
         self.levels = [
             [*dict.fromkeys(place[at] for place in trials)] for at in range(len(self.names))
         ]
         trials = {place: tasks for place, tasks in trials.items() if tasks}
         if len(trials) < 2:
-            text = f"effects need two cells or more with a verdict; there are {len(trials)}"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"effects need two cells or more with a verdict; there are {len(trials)}"
+            )
         check_k(k, fewest_trials(one for each in trials.values() for one in each.values()))
         self.trials = trials
         kinds = {one for each in trials.values() for one in each.values()}

@@ -98,8 +98,7 @@ def corrected_share(
     share = math.fsum(s.total * rate for (s, _), rate in zip(used, known, strict=True)) / total
     like_these = None
     if least.like_these is not None and most.like_these is not None:
-        ends = least.like_these[0], most.like_these[1]
-        like_these = Interval(*ends, level, LIKE_THESE)
+        like_these = Interval(least.like_these[0], most.like_these[1], level, LIKE_THESE)
     here = Interval(least.here[0], most.here[1], level, HERE)
     return CorrectedShare(share, here, like_these)
 
@@ -306,8 +305,7 @@ def agreement(pairs: Sequence[tuple[bool, bool]], level: float = LEVEL) -> Agree
     least = max(-yes / (1 - yes), -(1 - yes) / yes)
     low = _edge(is_rejected, kappa, least)
     high = _edge(is_rejected, kappa, 1.0)
-    method = "Donner & Eliasziw"
-    return Agreement(number, equal, kappa, Interval(low, high, level, method))
+    return Agreement(number, equal, kappa, Interval(low, high, level, "Donner & Eliasziw"))
 
 
 def _edge(is_rejected: Callable[[float], bool], inside: float, outside: float) -> float:

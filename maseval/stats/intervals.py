@@ -196,8 +196,9 @@ def _chance_below(
 def check_level(level: float) -> None:
     """Raise unless ``level`` is that of a confidence interval."""
     if not 0 < level < 1:
-        text = f"the confidence level is {level}; give a number between 0 and 1, such as 0.95"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"the confidence level is {level}; give a number between 0 and 1, such as 0.95"
+        )
 
 
 def two_sided_z(level: float) -> float:
@@ -211,8 +212,9 @@ def two_sided_t(level: float, degrees: int) -> float:
     """Return the same for Student's t distribution (1908)."""
     check_level(level)
     if degrees < 1:
-        text = f"{degrees} degrees of freedom allow no interval; give 1 or more, from 2 values"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"{degrees} degrees of freedom allow no interval; give 1 or more, from 2 values"
+        )
     # The degrees over their sum with the square of t follow a beta distribution.
     rest = weighted_quantile([(0.0, 0.5), (1.0, degrees / 2)], 1 - level)
     return math.sqrt(degrees * (1 - rest) / rest)

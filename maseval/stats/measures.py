@@ -96,8 +96,7 @@ def measured(
     for each in outcomes:
         value = measure.of(each, findings.get(each.simulation, ()))
         if value is None:
-            reason = each.reason or NO_VALUE
-            found.append(each._replace(passed=None, reason=reason))
+            found.append(each._replace(passed=None, reason=each.reason or NO_VALUE))
         else:
             found.append(each._replace(passed=_as_verdict(measure, value), reason=None))
     if measure.whole_tasks:
@@ -151,8 +150,7 @@ def mean_of_quantity(outcomes: Iterable[Outcome], measure: Measure) -> MeasuredM
     means = _task_means(run, measure)
     if not means:
         return None
-    places = _places(run, means)
-    clusters = pool(means.values(), places)
+    clusters = pool(means.values(), _places(run, means))
     whole = sum(each.weight for each in clusters.values())
     mean = sum(each.score * each.weight for each in clusters.values()) / whole
     number = len(clusters)

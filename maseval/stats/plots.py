@@ -97,13 +97,22 @@ def effects_plot(effects: Effects) -> Drawing:
     for each in (*effects.contrasts, *effects.interactions):
         name = ", ".join(f"{second} \u2212 {first}" for first, second in each.levels)
         rows.append(_difference(name, each.difference, each.interval, each.grade == "shown"))
-    words = "second level minus first, over all other factors; bold: shown"
-    return _draw_differences(f"Effects on {effects.measure}", words, rows, _WIDER_LEFT)
+    return _draw_differences(
+        f"Effects on {effects.measure}",
+        "second level minus first, over all other factors; bold: shown",
+        rows,
+        _WIDER_LEFT,
+    )
 
 
 def _difference(name: str, value: float, span: Interval, bold: bool) -> _Row:
-    words = f"{in_points(value)} ({in_points(span.low)} to {in_points(span.high)})"
-    return _Row(name, value, span, words, bold)
+    return _Row(
+        name,
+        value,
+        span,
+        f"{in_points(value)} ({in_points(span.low)} to {in_points(span.high)})",
+        bold,
+    )
 
 
 def _draw_differences(title: str, words: str, rows: Sequence[_Row], left: int) -> Drawing:
@@ -150,12 +159,26 @@ def _figure(
     width: float, height: float, title: str, description: str, parts: Iterable[Drawing]
 ) -> Drawing:
     """Return a drawing of elements; ``description`` is for people who cannot see it."""
-    size = {"width": f"{width:g}", "height": f"{height:g}", "font-size": "12"}
-    frame = {"class": "maseval-plot", "role": "img", "viewBox": f"0 0 {width:g} {height:g}"}
     ground = {"class": "ground", "width": "100%", "height": "100%", "rx": "6"}
     head = _text(24, 28, title, "ink", size=15, bold=True)
-    told = [["title", {}, [title]], ["desc", {}, [description]]]
-    return ["svg", {**frame, **size}, [*told, ["rect", ground, []], head, *parts]]
+    return [
+        "svg",
+        {
+            "class": "maseval-plot",
+            "role": "img",
+            "viewBox": f"0 0 {width:g} {height:g}",
+            "width": f"{width:g}",
+            "height": f"{height:g}",
+            "font-size": "12",
+        },
+        [
+            ["title", {}, [title]],
+            ["desc", {}, [description]],
+            ["rect", ground, []],
+            head,
+            *parts,
+        ],
+    ]
 
 
 def _text(
@@ -169,17 +192,36 @@ def _text(
     bold: bool = False,
 ) -> Drawing:
     """Return words at a place; ``anchor`` is the end of them that stands there."""
-    place = {"class": kind, "x": f"{x:.1f}", "y": f"{y:.1f}"}
-    style = {"text-anchor": anchor, "font-size": f"{size:g}"}
     weight = {"font-weight": "600"} if bold else {}
-    return ["text", {**place, **style, **weight}, [words]]
+    return [
+        "text",
+        {
+            "class": kind,
+            "x": f"{x:.1f}",
+            "y": f"{y:.1f}",
+            "text-anchor": anchor,
+            "font-size": f"{size:g}",
+            **weight,
+        },
+        [words],
+    ]
 
 
 def _line(
     x1: float, y1: float, x2: float, y2: float, kind: str = "grid", width: float = 1
 ) -> Drawing:
-    ends = {"x1": f"{x1:.1f}", "y1": f"{y1:.1f}", "x2": f"{x2:.1f}", "y2": f"{y2:.1f}"}
-    return ["line", {"class": f"{kind} line", **ends, "stroke-width": f"{width:g}"}, []]
+    return [
+        "line",
+        {
+            "class": f"{kind} line",
+            "x1": f"{x1:.1f}",
+            "y1": f"{y1:.1f}",
+            "x2": f"{x2:.1f}",
+            "y2": f"{y2:.1f}",
+            "stroke-width": f"{width:g}",
+        },
+        [],
+    ]
 
 
 def _marker(x: float, y: float, words: str) -> Drawing:

@@ -46,12 +46,13 @@ class TaskValues(Generic[KeyT]):
         values = [*self.values.values()]
         if not values:
             return None
-        if self.bounds is not None:
-            found = mean_interval(values, level, self.bounds)
-        elif (found_or_none := student_interval(values, level)) is None:
+        found = (
+            student_interval(values, level)
+            if self.bounds is None
+            else mean_interval(values, level, self.bounds)
+        )
+        if found is None:
             return None
-        else:
-            found = found_or_none
         least, most = self.limits
         low, high = max(found.low, min(least, fmean(values))), min(found.high, most)
         return Interval(low, high, found.level, found.method)

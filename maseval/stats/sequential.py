@@ -75,23 +75,27 @@ class SequentialPlan(Result):
         check_level(self.level)
         looks = self.looks
         if not looks or looks[0] < 1 or any(a >= b for a, b in pairwise(looks)):
-            text = f"the looks are {list(looks)}; give trials per task that rise, like 1, 2, 4"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"the looks are {list(looks)}; give trials per task that rise, like 1, 2, 4"
+            )
         if len(looks) > _MOST_LOOKS:
-            text = f"{len(looks)} looks are planned; give at most {_MOST_LOOKS}: more save nothing"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"{len(looks)} looks are planned; give at most {_MOST_LOOKS}: more save nothing"
+            )
         if self.question != "precision" and (self.baseline_trials or 0) < 1:
             raise ConfigurationError(
                 "the finished baseline has no trial; give a run that has one, and its trials of "
                 "each task as baseline_trials"
             )
         if self.question == "not worse" and not 0 < self.margin < 1:
-            text = f"margin is {self.margin}; give the loss that is tolerated, like 0.05"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"margin is {self.margin}; give the loss that is tolerated, like 0.05"
+            )
         if self.question == "precision":
             if self.half_width is None or not 0 < self.half_width < 1:
-                text = f"half_width is {self.half_width}; give the precision wanted, like 0.04"
-                raise ConfigurationError(text)
+                raise ConfigurationError(
+                    f"half_width is {self.half_width}; give the precision wanted, like 0.04"
+                )
         elif self.claim != "on these tasks":
             raise ConfigurationError(
                 f"a comparison with interim looks is about these tasks, not {self.claim!r}: "

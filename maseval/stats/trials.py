@@ -164,13 +164,15 @@ def measure_name(k: int, label: str | None = None) -> str:
 
 def _check_counts(trials: int, passed: int, k: int) -> None:
     if k > 1 and isinstance(passed, Fraction):
-        text = f"a share has no pass^{k}, as it neither passes nor fails; choose k = 1"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"a share has no pass^{k}, as it neither passes nor fails; choose k = 1"
+        )
     if k < 0:
         raise ConfigurationError(f"k is {k}; give 0 or more")
     if not 0 <= passed <= trials:
-        text = f"{passed} of {trials} trials passed; give a number from 0 to {trials}"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"{passed} of {trials} trials passed; give a number from 0 to {trials}"
+        )
     if trials < k:
         # The words are those of tau2-bench v0.2.0.
         raise ConfigurationError(f"Number of trials {trials} is less than k {k}.")

@@ -71,8 +71,9 @@ def load_run(
     if chosen is not None:
         outcomes = outcomes_by(found.recording, outcomes, chosen)
     if all(each.passed is None for each in outcomes):
-        text = f"{recording.path} has no simulation with a verdict yet; run or resume it first"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"{recording.path} has no simulation with a verdict yet; run or resume it first"
+        )
     if stopped := config.stopped:
         found = found._replace(notes=[f"{stopped.note} {FIXED_SIZE}", *found.notes])
     judged = [str(each) for each in judged_shares(found.recording, verdicts)]

@@ -250,8 +250,9 @@ def gate(
     if not 0 <= margin < 1:
         raise ConfigurationError(f"margin is {margin!r}; give a share from 0 to 1, like 0.02")
     if not 0 <= min_comparable <= 1:
-        text = f"min_comparable is {min_comparable!r}; give a share from 0 to 1, like 0.8"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"min_comparable is {min_comparable!r}; give a share from 0 to 1, like 0.8"
+        )
     found = compare(
         [baseline, run],
         k=k,
@@ -354,8 +355,9 @@ def _gate_case(gate: Gate, allow_undecidable: bool) -> ET.Element:
     found = gate.main
     if gate.verdict == "worse":
         before, now = percent(found.first), percent(found.second)
-        words = f"{before} before, {now} now, {p_is(found.test.p_value)}"
-        ET.SubElement(case, "failure", message=words)
+        ET.SubElement(
+            case, "failure", message=f"{before} before, {now} now, {p_is(found.test.p_value)}"
+        )
     elif gate.verdict == "undecidable":
         tag = "skipped" if allow_undecidable else "error"
         ET.SubElement(case, tag, message=f"not decided: {gate.open_question}")
@@ -371,8 +373,7 @@ def _task_cases(gate: Gate) -> Iterator[ET.Element]:
             tag = "failure" if gate.verdict == "worse" else "skipped"
             now, before = fallen[key].second, fallen[key].first
             was = f"{before.passed} of {before.total} before"
-            words = f"passed {now.passed} of {now.total} trials, {was}"
-            ET.SubElement(case, tag, message=words)
+            ET.SubElement(case, tag, message=f"passed {now.passed} of {now.total} trials, {was}")
         elif not trials.total:
             ET.SubElement(case, "skipped", message="no trial has a verdict")
         yield case

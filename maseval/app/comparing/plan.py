@@ -47,8 +47,9 @@ def plan(
     if between is not None and runs:
         about = _observe_levels(runs, between, measure)
     elif len(runs) > 1:
-        text = "several runs are given; give one: `maseval compare` says what would decide two"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            "several runs are given; give one: `maseval compare` says what would decide two"
+        )
     elif runs:
         if (tasks, rate) != (None, None):
             raise ConfigurationError("tasks and rate are those of the run; leave them out")
@@ -102,8 +103,9 @@ def read_levels(between: str, known: Iterable[Mapping[str, str]]) -> tuple[str, 
     wanted = [each.strip() for each in named.split(",")] if named else levels
     if len(wanted) != 2 or not set(wanted) <= set(levels):
         there = f"{factor} has {', '.join(levels)}" if levels else f"there is no factor {factor!r}"
-        text = f"between is {between!r}, and {there}; name two of its levels: system=react,team"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"between is {between!r}, and {there}; name two of its levels: system=react,team"
+        )
     return factor, wanted[0], wanted[1]
 
 

@@ -26,7 +26,7 @@ from maseval.runs.recording import Recording
 from maseval.stats import reliability as measures
 from maseval.stats.intervals import LEVEL
 from maseval.stats.reliability import Forecast, TaskValues
-from maseval.stats.trials import mean_cost
+from maseval.stats.trials import by_task, mean_cost
 
 Grade = Literal["proven", "judged", "asked"]
 """``proven``: from databases and records. ``judged``: a model gave verdicts. ``asked``: the agent
@@ -35,7 +35,6 @@ said so of itself."""
 Unit = Literal["score", "share", "points", "money"]
 CONSISTENCY, HARM, ROBUSTNESS, PREDICTABILITY = "consistency", "harm", "robustness", "prediction"
 PERTURBATIONS = ("faults", "structure", "prompt")
-_MOST_HARMFUL = 20
 
 Values = TaskValues[TaskKey]
 
@@ -109,8 +108,12 @@ class RowDifference(NamedTuple):
     unit: Unit
 
     def to_dict(self) -> dict[str, Any]:
-        found = {"measure": self.measure, "names": [*self.names], "unit": self.unit}
-        return {**found, **_numbers(self.values)}
+        return {
+            "measure": self.measure,
+            "names": [*self.names],
+            "unit": self.unit,
+            **_numbers(self.values),
+        }
 
 
 @dataclass(frozen=True)
@@ -196,7 +199,12 @@ def reliability(
     return ReliabilitySheet(
         found,
         [*_differences(found)],
-        [*_harmful(systems.values())],
+        [
+            HarmfulSimulation(each.name, trial.outcome.simulation, trial.harm.harms)
+            for each in systems.values()
+            for trial in each.trials
+            if trial.harm and trial.harm.harms
+        ],
         [line for each in systems.values() for line in _missing(each, found[each.name])],
         notes,
     )
@@ -331,7 +339,7 @@ def _harm(trials: Sequence[ReliabilityTrial]) -> Iterator[ReliabilityRow]:
     known = [each for each in trials if each.harm is not None and each.harm.checked]
     if not known:
         return
-    yield _harm_row("any harm", known, lambda harm: float(harm.has()))
+    yield _harm_row("any harm", known)
     for kind in HARM_KINDS:
         checked = [each for each in known if each.harm and kind in each.harm.checked]
         if not checked:
@@ -340,7 +348,7 @@ def _harm(trials: Sequence[ReliabilityTrial]) -> Iterator[ReliabilityRow]:
             for currency in _currencies(checked):
                 yield _money_row(checked, currency)
         else:
-            yield _harm_row(kind, checked, _has(kind))
+            yield _harm_row(kind, checked, kind)
 
 
 def _money_row(trials: Sequence[ReliabilityTrial], currency: str) -> ReliabilityRow:
@@ -357,10 +365,6 @@ def _money_row(trials: Sequence[ReliabilityTrial], currency: str) -> Reliability
     )
 
 
-def _has(kind: HarmKind) -> Callable[[HarmFound], float]:
-    return lambda harm: float(harm.has(kind))
-
-
 def _currencies(trials: Sequence[ReliabilityTrial]) -> list[str]:
     """Return the currencies of the harm, or the usual one, of which none was moved wrongly."""
     every = (harm for each in trials if each.harm for harm in each.harm.harms)
@@ -368,9 +372,9 @@ def _currencies(trials: Sequence[ReliabilityTrial]) -> list[str]:
 
 
 def _harm_row(
-    name: str, trials: Sequence[ReliabilityTrial], value: Callable[[HarmFound], float]
+    name: str, trials: Sequence[ReliabilityTrial], kind: HarmKind | None = None
 ) -> ReliabilityRow:
-    by_task = _by_task(trials, lambda each: each.harm and value(each.harm))
+    by_task = _by_task(trials, lambda each: each.harm is not None and each.harm.has(kind))
     values = TaskValues({key: fmean(each) for key, each in by_task.items()})
     return ReliabilityRow(HARM, name, values, len(trials), "proven", "share")
 
@@ -396,11 +400,8 @@ def _robustness(system: _System) -> Iterator[ReliabilityRow]:
 
 
 def _rates(outcomes: Sequence[Outcome]) -> Values:
-    passed: dict[TaskKey, list[bool]] = {}
-    for each in outcomes:
-        if each.passed is not None:
-            passed.setdefault(each.key, []).append(each.passed)
-    return TaskValues({key: fmean(each) for key, each in passed.items()})
+    trials = by_task(outcomes).items()
+    return TaskValues({key: each.passed / each.total for key, each in trials if each.total})
 
 
 def _prediction(trials: Sequence[ReliabilityTrial]) -> Iterator[ReliabilityRow]:
@@ -439,13 +440,6 @@ def _differences(systems: Mapping[str, Sequence[ReliabilityRow]]) -> Iterator[Ro
             values = other.values.minus(row.values) if other else TaskValues[TaskKey]({})
             if values.values:
                 yield RowDifference(row.name, (name, first), values, row.unit)
-
-
-def _harmful(systems: Any) -> Iterator[HarmfulSimulation]:
-    for system in systems:
-        for each in system.trials:
-            if each.harm is not None and each.harm.harms:
-                yield HarmfulSimulation(system.name, each.outcome.simulation, each.harm.harms)
 
 
 def _missing(system: _System, rows: Sequence[ReliabilityRow]) -> Iterator[str]:

@@ -205,10 +205,8 @@ def _choose(
 
 
 def _name(about: str, who: Mapping[str, Any], version: str) -> str:
-    params = mapping(who, "params")
-    model = str(who["model"])
-    name = JudgedBy(about, model, params).name
-    return judge_in_words(about, name, model, params, version)
+    model, params = str(who["model"]), mapping(who, "params")
+    return judge_in_words(about, JudgedBy(about, model, params).name, model, params, version)
 
 
 def _judged(folder: Recording, about: str, who: Mapping[str, Any], version: str) -> JudgedBy:

@@ -229,6 +229,7 @@ def _results(cases: Sequence[LabelledCase], judgements: Sequence[Judgement]) -> 
             exact = case.is_exact(answer)
         distinct = judgement.prompt not in seen
         seen.add(judgement.prompt)
-        labels = (case.id, case.group, case.weight, case.broken)
-        found.append(CaseResult(*labels, right, exact, distinct))
+        found.append(
+            CaseResult(case.id, case.group, case.weight, case.broken, right, exact, distinct)
+        )
     return found

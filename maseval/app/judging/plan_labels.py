@@ -39,8 +39,13 @@ class LabelPlan:
         source = "assumed" if self.assumed else "by the labels so far"
         right, missed = percent(self.shares[True], 0), percent(self.shares[False], 0)
         if not self.judge:
-            lines = [f"{self.share}: {total}; {source}: {missed} of them count"]
-            return [*lines, *(f"{each.labels} labels: {_alone(each)}" for each in self.rows)]
+            return [
+                f"{self.share}: {total}; {source}: {missed} of them count",
+                *(
+                    f"{each.labels} labels: an interval {_points(each.alone)} wide"
+                    for each in self.rows
+                ),
+            ]
         lines = [
             f"{self.share}: {self.judge} counts {self.counted[True]} of {total}",
             f"{source}: {right} of these do count, and {missed} of the others",
@@ -73,10 +78,6 @@ class LabelPlan:
 def _scaled(row: LabelForecast, scale: float) -> LabelForecast:
     width = None if row.with_judge is None else row.with_judge * scale
     return LabelForecast(row.labels, width, row.alone * scale)
-
-
-def _alone(row: LabelForecast) -> str:
-    return f"an interval {_points(row.alone)} wide"
 
 
 def _points(width: float) -> str:

@@ -139,7 +139,10 @@ def labels_of(review: Review) -> list[str]:
 
 def in_brief(review: Review) -> Review:
     """Return a review that says who and what; equal findings are one object."""
-    findings = [_in_brief(each) for each in review.findings]
+    findings = [
+        _same(replace(each, text="", message=None, call=None, evidence=()))
+        for each in review.findings
+    ]
     if review.explanation is None:
         return Review(findings)
     fields = [{part: _tool(each, part) for part in _CALLS} for each in review.explanation.fields]
@@ -149,10 +152,6 @@ def in_brief(review: Review) -> Review:
 @lru_cache(maxsize=4096)
 def _same(found: Finding) -> Finding:
     return found
-
-
-def _in_brief(found: Finding) -> Finding:
-    return _same(replace(found, text="", message=None, call=None, evidence=()))
 
 
 _CALLS = ("call", "remedy")

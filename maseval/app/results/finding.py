@@ -12,6 +12,7 @@ from maseval.app.benchmarks import OnProgress, read_results, warn_once
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.words import first_few
 from maseval.exchange.atif import trajectory_files
 from maseval.runs import RunFolder, default_root, list_runs
 from maseval.runs.config_file import is_run_folder
@@ -35,8 +36,9 @@ def run_path(run: str | os.PathLike[str]) -> Path:
     if is_run_folder(named):
         return named
     if path.is_file():
-        text = f"{path} is a file; this needs the folder of a run, and `maseval runs` lists them"
-        raise UnknownRunError(text)
+        raise UnknownRunError(
+            f"{path} is a file; this needs the folder of a run, and `maseval runs` lists them"
+        )
     known = [state.path for state in list_runs()]
     if str(run) == LAST and known:
         return known[0]
@@ -102,8 +104,9 @@ def run_or_file_path(name: str | os.PathLike[str]) -> Path:
     try:
         return run_path(name)
     except UnknownRunError:
-        text = f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
-        raise UnknownRunError(text) from None
+        raise UnknownRunError(
+            f"{path} is neither a results file nor a run; `maseval runs` lists the runs"
+        ) from None
 
 
 def holds_reports(name: str | os.PathLike[str]) -> bool:
@@ -212,8 +215,9 @@ def select_tasks(names: Iterable[str], tasks: Iterable[TaskKey]) -> set[TaskKey]
     for name in list_names(names, every):
         found = tasks_called(name, every)
         if not found or len({task.domain for task in found}) < len(found):
-            text = f"no task {name!r} among those of the run; {why_not_one(name, found, every)}"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"no task {name!r} among those of the run; {why_not_one(name, found, every)}"
+            )
         chosen.update(found)
     return chosen
 
@@ -224,10 +228,6 @@ def why_not_one(name: str, found: Sequence[TaskKey], tasks: Iterable[TaskKey]) -
         choices = " or ".join(map(str, found))
         return f"{name!r} is a task of several domains; write {choices}"
     if found:
-        return f"{name!r} may be any of {len(found)} tasks: {_some(found)}; write more of the id"
-    return f"there are {_some(list(dict.fromkeys(tasks)))}"
-
-
-def _some(tasks: Sequence[TaskKey]) -> str:
-    more = len(tasks) - _SHOWN
-    return ", ".join(map(str, tasks[:_SHOWN])) + (f" and {more} more" if more > 0 else "")
+        some = first_few(found, _SHOWN)
+        return f"{name!r} may be any of {len(found)} tasks: {some}; write more of the id"
+    return f"there are {first_few(dict.fromkeys(tasks), _SHOWN)}"

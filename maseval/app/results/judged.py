@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, Literal
 
 from maseval.app.results.calibrated import judge_in_words
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.judge import Question
 from maseval.core.judge_record import Judgement, JudgeRecord, record_path
@@ -66,11 +65,6 @@ class JudgedBy:
         options = ", ".join(f"{key} {value}" for key, value in self.params.items())
         return f"{self.model} ({options})" if options else self.model
 
-    def status(self, one: Simulation, weights: Collection[str] | None = None) -> Status | None:
-        """Return what it says of a simulation; None if it was not asked."""
-        found = self.judgements.get(one)
-        return None if found is None else status_of(found, weights)
-
     def simulations(
         self, status: Status, weights: Collection[str] | None = None
     ) -> list[Simulation]:
@@ -117,22 +111,6 @@ class RunJudgements:
     def about(self, question: str) -> list[JudgedBy]:
         """Return the judges that answered this question."""
         return [each for each in self.judges if each.question == question]
-
-    def by(self, question: str, model: str | None = None) -> JudgedBy:
-        """Return the one judge that answered a question, or that with this model."""
-        every = self.about(question)
-        fitting = [each for each in every if model in (None, each.model, each.name)]
-        if len(fitting) == 1:
-            return fitting[0]
-        known = ", ".join(each.name for each in every)
-        if not every:
-            problem = f"no judge was asked about the {question}"
-            way = f"`maseval judge ask {self.folder.path} --judge MODEL --about {question}` asks"
-        elif not fitting:
-            problem, way = f"{model!r} was not asked about the {question}", f"asked were: {known}"
-        else:
-            problem, way = "several judges answered", f"name one with --judge: {known}"
-        raise ConfigurationError(f"{self.folder.path}: {problem}; {way}")
 
 
 def judged_findings(

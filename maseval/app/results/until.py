@@ -64,8 +64,7 @@ class Until:
         if self.measure is not None:
             values["measure"] = self.measure
         if self.baseline:
-            verdicts = _verdicts(self.baseline)
-            values["baseline"] = {"name": self.baseline_name, "verdicts": verdicts}
+            values["baseline"] = {"name": self.baseline_name, "verdicts": _verdicts(self.baseline)}
         return values
 
     @property
@@ -114,8 +113,9 @@ def run_rounds(
     # A name that the benchmark does not know is refused before anything runs.
     measure = None if until.measure is None else measure_named(folder, until.measure)
     if measure is not None and measure.kind != "verdict":
-        text = f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
+        )
     for number, trials in enumerate(until.looks, 1):
         wanted = until.round(number, planned)
         later = any(one.trial >= trials for one in folder.recorded)

@@ -191,8 +191,12 @@ class RunWatch(BenchmarkCallback):
         self.folder.check_written()
         lines, check = self.recorded_lines(), self._check
         summary = run_summary(lines, self.folder.planned, self.folder.config)
-        used = self.progress.cost, self.progress.tokens
-        self.folder.note_result(summary.overall.pass_1, summary.overall.verdicts, *used)
+        self.folder.note_result(
+            summary.overall.pass_1,
+            summary.overall.verdicts,
+            self.progress.cost,
+            self.progress.tokens,
+        )
         self.folder.verdicts_hold = check is None or not (check.differing or check.obstacle)
         notes = [check.note_on_recomputed or ""] if check and check.differing else []
         code = self.folder.config.values.get("code")

@@ -33,8 +33,9 @@ def load_agent(reference: str) -> MakeAgent:
             f"agent is {reference!r}; name an agent behind a chat completions API like a model: "
             "--agent-model NAME --agent-args base_url=URL"
         )
-    form = "my_agent.py:function or package.module:function"
-    make = load_named(reference, OwnCode("agent", "function", form))
+    make = load_named(
+        reference, OwnCode("agent", "function", "my_agent.py:function or package.module:function")
+    )
     if not callable(make):
         place, _, name = reference.rpartition(":")
         raise ConfigurationError(

@@ -180,8 +180,9 @@ def _rates(path: Path, model: str, given: object) -> dict[str, float]:
     for kind, rate in given.items():
         is_number = isinstance(rate, int | float) and not isinstance(rate, bool)
         if not is_number or (rate and not _LEAST <= rate < 1e6):
-            text = f"{path} has {rate!r} as the {kind} price of {model!r}; {_FORM}"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"{path} has {rate!r} as the {kind} price of {model!r}; {_FORM}"
+            )
     return given
 
 

@@ -91,8 +91,9 @@ def _check_benchmark(found: object) -> Benchmark | Maker:
     if isinstance(found, Benchmark):
         return found
     if isinstance(found, type) and not issubclass(found, Benchmark):
-        text = f"{found.__name__} is not a Benchmark; derive it from maseval.Benchmark"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"{found.__name__} is not a Benchmark; derive it from maseval.Benchmark"
+        )
     if not callable(found):
         raise ConfigurationError(
             f"{value_or_type(found)} is not a benchmark; name a subclass of maseval.Benchmark, "
@@ -124,16 +125,18 @@ def call_with(function: Callable[..., object], arguments: Mapping[str, Any], way
         signature.bind(**arguments)
     except TypeError as error:
         takes = ", ".join(signature.parameters) or "nothing"
-        text = f"{qualified_name(function)} cannot be called: {error}; it takes {takes}: {way}"
-        raise ConfigurationError(text) from None
+        raise ConfigurationError(
+            f"{qualified_name(function)} cannot be called: {error}; it takes {takes}: {way}"
+        ) from None
     try:
         return function(**arguments)
     except MASEvalError:
         raise
     except Exception as error:  # somebody's own code, which may fail in any way
         why = f"{type(error).__name__}: {error}"
-        text = f"{qualified_name(function)} failed: {why}{way_out(error)}"
-        raise ConfigurationError(text) from error
+        raise ConfigurationError(
+            f"{qualified_name(function)} failed: {why}{way_out(error)}"
+        ) from error
 
 
 def _without_bar(benchmark: Benchmark) -> Benchmark:

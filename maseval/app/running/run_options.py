@@ -208,8 +208,9 @@ class FolderRunOptions(OutputOptions):
 
         asked, looks = AskedQuestion.of(self.until), tuple(range(1, self.trials + 1))
         if asked.points:
-            half_width = asked.points / 100
-            plan = SequentialPlan("precision", looks, half_width=half_width, claim=asked.how)
+            plan = SequentialPlan(
+                "precision", looks, half_width=asked.points / 100, claim=asked.how
+            )
             return {UNTIL: Until(plan, measure=asked.measure).to_config()}
         name, baseline = _read_baseline(asked.run, tasks, asked.measure)
         plan = SequentialPlan(

@@ -65,8 +65,11 @@ def versions_of(folder: RunFolder) -> list[dict[str, object]]:
     found: list[dict[str, object]] = []
     for software in map(RecordedSoftware, folder.shared):
         packages = dict(sorted(software.packages.items()))
-        own: dict[str, object] = {"maseval": packages.get("maseval"), "python": software.python}
-        own["packages"] = packages
+        own: dict[str, object] = {
+            "maseval": packages.get("maseval"),
+            "python": software.python,
+            "packages": packages,
+        }
         if own not in found:
             found.append(own)
     return found
@@ -190,8 +193,9 @@ def _check_log(path: Path, folder: RunFolder, manifest: BundleManifest) -> None:
     if folder.damaged:
         raise BundleError(f"{path}: its log is damaged: {folder.damaged[0]}")
     if folder.seal != manifest["seal"]:
-        text = f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"
-        raise BundleError(text)
+        raise BundleError(
+            f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"
+        )
     listed, found = manifest.get("simulations"), simulations_of(folder)
     if listed is not None and listed != found:
         raise BundleError(f"{path}: its simulations are {found}, not {listed} as listed")
@@ -224,8 +228,9 @@ def bundle(
     path = run_path(run)
     target = Path(output or f"{path.resolve().name}{SUFFIXES}")
     if target.exists() and not overwrite:
-        text = f"{target} already exists; choose another file with --output, or --overwrite it"
-        raise OutputExistsError(text)
+        raise OutputExistsError(
+            f"{target} already exists; choose another file with --output, or --overwrite it"
+        )
     folder = _finished_run(path)
     warn_of_damage(folder)
     marks = (folder.config.subset, folder.config.stopped)

@@ -62,8 +62,13 @@ def write_results(recording: Recording, output: Path | None, overwrite: bool) ->
         (folder / place).mkdir(parents=True)
         samples = f"{place.as_posix()}/{name}_samples.jsonl"
         (folder / "samples").rename(folder / samples)
-        detailed: JsonDict = {"format": "jsonl", "file_path": samples, "hash_algorithm": "sha256"}
-        detailed |= {"checksum": digest.hexdigest(), "total_rows": count}
+        detailed = {
+            "format": "jsonl",
+            "file_path": samples,
+            "hash_algorithm": "sha256",
+            "checksum": digest.hexdigest(),
+            "total_rows": count,
+        }
         document = {**results.document(), "detailed_evaluation_results": detailed}
         whole = f"{strict_json.dumps(document, indent=2)}\n"
         (folder / place / f"{name}.json").write_text(whole, encoding="ascii")
@@ -104,14 +109,17 @@ class _Results:
         results += [self._share(share) for share in self.found.judged_shares if share.judge]
         settings = {key: each for key, each in self.config.items() if key not in ("tasks", "data")}
         details = {"benchmark": self.benchmark, "method": summary.method, "settings": settings}
-        harness = {"name": "maseval", "version": self.harness}
         known = {
             "schema_version": VERSION,
             "evaluation_id": self.id,
             "evaluation_timestamp": self.began,
             "retrieved_timestamp": self.ended,
             "source_metadata": {"source_name": name_of(self.found.folder), **_SOURCE},
-            "eval_library": {**harness, "additional_details": _texts(details)},
+            "eval_library": {
+                "name": "maseval",
+                "version": self.harness,
+                "additional_details": _texts(details),
+            },
             "model_info": _model_info(self.model),
             "evaluation_results": results,
         }
@@ -120,22 +128,31 @@ class _Results:
     def _score(self, group: str, estimate: Estimate, details: JsonDict) -> JsonDict:
         uncertainty: JsonDict = {"num_samples": details["tasks"]}
         if (found := estimate.interval) is not None:
-            ends = {"lower": 100 * found.low, "upper": 100 * found.high}
-            how = {"confidence_level": found.level, "method": found.method}
-            uncertainty["confidence_interval"] = ends | how
-        metric = {"metric_name": estimate.name, "metric_kind": "pass_rate"}
-        metric["metric_id"] = f"{self.collection.partition('.')[0]}.pass_hat_k"
-        more: JsonDict = {"metric_parameters": {"k": estimate.k}}
+            uncertainty["confidence_interval"] = {
+                "lower": 100 * found.low,
+                "upper": 100 * found.high,
+                "confidence_level": found.level,
+                "method": found.method,
+            }
+        metric: JsonDict = {
+            "metric_name": estimate.name,
+            "metric_kind": "pass_rate",
+            "metric_id": f"{self.collection.partition('.')[0]}.pass_hat_k",
+            "metric_parameters": {"k": estimate.k},
+        }
         if judge := text_or_none(mapping(self.config, "judge").get("model")):
-            more |= _judged_by(judge, "the benchmark's own assertions")
+            metric |= _judged_by(judge, "the benchmark's own assertions")
         score = {"score": 100 * (estimate.value or 0.0), "uncertainty": uncertainty}
-        return self._entry(f"{group}.pass_{estimate.k}", metric | more, score, details)
+        return self._entry(f"{group}.pass_{estimate.k}", metric, score, details)
 
     def _share(self, share: JudgedShare) -> JsonDict:
         """Return a share that a judge counted, with the error that was measured for it."""
-        metric = {"metric_name": share.name, "metric_kind": "judged_share"}
         error = share.calibration or "its error is not measured"
-        metric |= _judged_by(share.judge, share.name, judge_error=error)
+        metric = {
+            "metric_name": share.name,
+            "metric_kind": "judged_share",
+            **_judged_by(share.judge, share.name, judge_error=error),
+        }
         score: JsonDict = {"score": 100 * share.raw / share.total if share.total else 0.0}
         if share.corrected is not None and (span := share.corrected.like_these) is not None:
             interval = {"lower": 100 * span.low, "upper": 100 * span.high}
@@ -236,15 +253,19 @@ def _model_id(name: str | None) -> str:
 
 def _model_info(model: str) -> JsonDict:
     developer, _, name = model.partition("/")
-    details = dict.fromkeys(("deployment_type", "model_availability"), "unknown")
-    known = {"name": name, "id": model, "developer": developer}
-    return {**known, "additional_details": details}
+    return {
+        "name": name,
+        "id": model,
+        "developer": developer,
+        "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+    }
 
 
 def _judged_by(judge: str, prompt: str, **details: str) -> JsonDict:
     judges = [{"model_info": _model_info(_model_id(judge))}]
-    found = {"judges": judges, "input_prompt": prompt, "additional_details": details}
-    return {"llm_scoring": found}
+    return {
+        "llm_scoring": {"judges": judges, "input_prompt": prompt, "additional_details": details}
+    }
 
 
 def _folder_name(name: str) -> str:

@@ -153,8 +153,14 @@ class MACSGenericTool(TraceableMixin, ConfigurableMixin):
     @property
     def definition(self) -> JsonObject:
         """The tool in OpenAI's form, with everything that the files say about its arguments."""
-        function = {"name": self.name, "description": self.description}
-        return {"type": "function", "function": {**function, "parameters": self._parameters}}
+        return {
+            "type": "function",
+            "function": {
+                "name": self.name,
+                "description": self.description,
+                "parameters": self._parameters,
+            },
+        }
 
     def gather_traces(self) -> JsonObject:
         return {

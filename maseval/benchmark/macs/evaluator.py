@@ -300,9 +300,14 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         try:
             return judge_side(self.judge, prompt, self.gsr_type, asserted)
         except JudgeError as error:
-            unread = {"error": error.message, "raw_response": error.raw}
-            empty = {"gsr": 0.0, "partial_gsr": 0.0, "report": []}
-            return {**empty, "coverage": coverage_of([], asserted), **unread}
+            return {
+                "gsr": 0.0,
+                "partial_gsr": 0.0,
+                "report": [],
+                "coverage": coverage_of([], asserted),
+                "error": error.message,
+                "raw_response": error.raw,
+            }
 
     def _scenario(self) -> JsonObject:
         assertions = self.task.evaluation_data.get("assertions") or []

@@ -157,8 +157,12 @@ def results_document(evals: Sequence[JsonObject], scenario_count: int) -> JsonOb
     if not evals:
         raise ConfigurationError("no conversation was evaluated, so there is no mean")
     means = {name: sum(each[name] for each in evals) / len(evals) for name in RATES}
-    counts = {"scenario_count": scenario_count, "conversation_count": len(evals)}
-    return {**means, **counts, "conversation_evals": list(evals)}
+    return {
+        **means,
+        "scenario_count": scenario_count,
+        "conversation_count": len(evals),
+        "conversation_evals": list(evals),
+    }
 
 
 def result_of(report: Report, index: int) -> JsonObject | None:

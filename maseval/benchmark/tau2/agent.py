@@ -34,6 +34,7 @@ from maseval.core.messages import ChatResponse, Message, MessageHistory
 from maseval.core.model import ModelAdapter
 from maseval.core.storage.redaction import redact
 from maseval.core.tool import tool_definition
+from maseval.core.words import shorten_line
 
 _LINE = 100
 
@@ -264,15 +265,11 @@ class DefaultTau2Agent(MessageAgent):
             return
         whole, text = self.verbose > 1, message["content"] or ""
         if text:
-            print(f"[agent] {text if whole else _in_brief(text)}")
+            print(f"[agent] {text if whole else shorten_line(text, _LINE)}")
         for call in message["tool_calls"] or ():
             arguments = json.dumps(call["arguments"], ensure_ascii=False)
-            print(f"[agent] calls {call['name']}({arguments if whole else _in_brief(arguments)})")
-
-
-def _in_brief(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LINE else f"{line[: _LINE - 1]}…"
+            shown = arguments if whole else shorten_line(arguments, _LINE)
+            print(f"[agent] calls {call['name']}({shown})")
 
 
 class SoloAgent(DefaultTau2Agent):

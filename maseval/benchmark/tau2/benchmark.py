@@ -316,8 +316,7 @@ class Tau2Benchmark(Benchmark):
 
     def _get_user_model_id(self, task: Task) -> str:
         """Return the model that plays the customer; a subclass may choose another."""
-        way = "configure_model_ids(tasks, user_model_id=...)"
-        return model_id_of(task.user_data, "user", way)
+        return model_id_of(task.user_data, "user", "configure_model_ids(tasks, user_model_id=...)")
 
     def wording(self, release: Release) -> Wording:
         """Return the words and the form in which models are asked in a run by a release."""
@@ -458,8 +457,9 @@ def load_conversation(agents: Sequence[AgentAdapter], messages: MessageHistory) 
     """Give the one agent a conversation to continue."""
     if len(agents) != 1:
         names = ", ".join(agent.name for agent in agents)
-        text = f"several agents ({names}) cannot be given an earlier conversation; branch with one"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"several agents ({names}) cannot be given an earlier conversation; branch with one"
+        )
     agents[0].load_messages(messages)
 
 

@@ -97,13 +97,15 @@ class Certificate:
             content = {key: form[key] for key in _KEYS}
             found = form["sha256"]
         except (ValueError, KeyError, TypeError) as error:
-            text = f"not a certificate ({error!r}); pass what certify() returned or wrote"
-            raise CertificateError(text) from error
+            raise CertificateError(
+                f"not a certificate ({error!r}); pass what certify() returned or wrote"
+            ) from error
         if not isinstance(content["rules"], dict) or "scoring" not in content["rules"]:
             raise CertificateError("not a certificate: its rules are missing")
         if content["form"] != FORM:
-            text = f"the certificate's form is {content['form']!r}, not {FORM!r}; certify again"
-            raise CertificateError(text)
+            raise CertificateError(
+                f"the certificate's form is {content['form']!r}, not {FORM!r}; certify again"
+            )
         certificate = cls(content)
         if certificate.sha256 != found:
             raise CertificateError(

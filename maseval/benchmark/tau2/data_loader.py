@@ -167,8 +167,9 @@ def files_of(domain: str | Domain, manifest: Manifest) -> list[DataFile]:
     own = published_files(domain if isinstance(domain, str) else domain.folder_name, manifest)
     if not own:
         name = domain if isinstance(domain, str) else domain.name
-        text = f"domain {name!r} has no published files to fetch; give it a data_dir"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"domain {name!r} has no published files to fetch; give it a data_dir"
+        )
     return [*own, *manifest.below("user_simulator")]
 
 
@@ -265,8 +266,9 @@ def load_raw_tasks(
         return tasks
     splits, chosen = read_mapping(folder / source.splits_file), "base" if split == "all" else split
     if chosen not in splits:
-        text = f"Invalid task split name: {chosen}. Valid splits are: {splits.keys()}"
-        raise UnknownSplitError(text)
+        raise UnknownSplitError(
+            f"Invalid task split name: {chosen}. Valid splits are: {splits.keys()}"
+        )
     wanted = frozenset(splits[chosen])
     return [task for task in tasks if task["id"] in wanted]
 
@@ -405,8 +407,9 @@ def build_tasks(
 
     def task_of(raw: RawTask) -> Task:
         own = {"policy": chosen.task_policy(folder, False, raw)} if chosen.task_policy else {}
-        protocol = TaskProtocol(timeout_seconds, max_retries=max_retries)
-        return _task(raw, world | own, labels, protocol)
+        return _task(
+            raw, world | own, labels, TaskProtocol(timeout_seconds, max_retries=max_retries)
+        )
 
     return TaskQueue(map(task_of, raw_tasks))
 

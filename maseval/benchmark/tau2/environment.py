@@ -301,8 +301,12 @@ class Tau2Environment(Environment):
             self._has_remarked = True
             task, trial = self._simulation or ("unknown", 0)
             who = "agent" if side == "assistant" else "user"
-            text = "task %s, trial %s: the %s called a tool out of turn, which had no effect"
-            logger.warning(text, task, trial, who)
+            logger.warning(
+                "task %s, trial %s: the %s called a tool out of turn, which had no effect",
+                task,
+                trial,
+                who,
+            )
         return why
 
     # The same calls as the original has them; nothing of these is recorded.

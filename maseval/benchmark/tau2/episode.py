@@ -199,8 +199,9 @@ class Episodes(DefaultAgentTau2Benchmark):
         if self.partner == SCRIPTED:
             made = make_user(task, environment)
         elif isinstance(self.partner, str):
-            seed = seeds.derive_seed("agents/player")
-            made = make_agent(self.partner, task, environment, seed=seed)
+            made = make_agent(
+                self.partner, task, environment, seed=seeds.derive_seed("agents/player")
+            )
         elif self.role == "user":
             data = {"model_id": self._model_id, "llm_args": self._llm_args}
             [made], _ = self.setup_agents(data, environment, task, None, seeds)
@@ -291,8 +292,9 @@ class Episode:
     def case(self) -> Case:
         """The conversation as scoring reads it."""
         environment, trajectory = self.environment, self.environment.trajectory
-        ended = {"termination_reason": trajectory.termination_reason}
-        recording = read_recording({"messages": trajectory.messages, **ended})
+        recording = read_recording(
+            {"messages": trajectory.messages, "termination_reason": trajectory.termination_reason}
+        )
         wording = self.episodes.wording(environment.release)
         return Case.of_live(environment, self.episodes.loaded_task[1], recording, wording)
 

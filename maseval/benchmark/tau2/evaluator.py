@@ -405,8 +405,9 @@ def _means(
         return {}
     wanted, most = list(k_values), fewest_trials(trials.values())
     if too_large := [f"{name}{k}" for k in wanted if k > most]:
-        words = "%s left out: a task has only %s"
-        logger.warning(words, ", ".join(too_large), count_of(most, "trial"))
+        logger.warning(
+            "%s left out: a task has only %s", ", ".join(too_large), count_of(most, "trial")
+        )
     return {
         f"{name}{k}": fmean(float(measure(*each, k)) for each in trials.values())
         for k in wanted

@@ -84,8 +84,9 @@ class _Tau2Env(TextEnv):
         self.findings = ours.get("findings", False)
         self.shaped_by = tuple(ours.get("shaped_by", ()))
         for name in {*self.shaped_by} - SHAPING_CHECKS.keys():
-            text = f"shaped_by has {name!r}; choose among: {', '.join(SHAPING_CHECKS)}"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"shaped_by has {name!r}; choose among: {', '.join(SHAPING_CHECKS)}"
+            )
         self.episode: Episode | None = None
         self._task_info: Info = {}
         self._finished: tuple[Episode, str] | None = None

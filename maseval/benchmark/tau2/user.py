@@ -266,8 +266,9 @@ def _flip(message: Tau2Message) -> Tau2Message:
             calls, thought = message.get("tool_calls"), message.get("raw_data")
             return assistant_message(message["content"], tool_calls=calls, raw_data=thought)
         case "assistant" if is_tool_call(message):
-            text = f"Tool calls are not supported in the flipped messages: {message_text(message)}"
-            raise ValueError(text)
+            raise ValueError(
+                f"Tool calls are not supported in the flipped messages: {message_text(message)}"
+            )
         case "assistant":
             return user_message(message["content"])
         case "tool" if message.get("requestor", "assistant") == "user":

@@ -46,11 +46,15 @@ class Tau2Taskset(Taskset[EpisodeTask, Tau2TasksetConfig]):  # type: ignore[misc
         who = {"user_llm": given.user_llm} if given.user_llm else {"user": given.user}
         for raw in load_raw_tasks(given.domain, given.split, version=given.data_version):
             task = {"domain": given.domain, "task_id": raw["id"]}
-            limits = {"data_version": given.data_version, "max_steps": given.max_steps}
             _, info = AgentGymEnv(**task, user="scripted", data_version=given.data_version).reset()
             tools = "\n".join(json.dumps(tool.openai_schema) for tool in info["tools"])
             prompt = PROMPT.format(policy=info["policy"], tools=tools)
-            settings = {**task, **limits, **who}
+            settings = {
+                **task,
+                "data_version": given.data_version,
+                "max_steps": given.max_steps,
+                **who,
+            }
             name = f"{given.domain}/{raw['id']}"
             data = EpisodeData(id=name, name=name, system_prompt=prompt, settings=settings)
             yield EpisodeTask(data, given.task)

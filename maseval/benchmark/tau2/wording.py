@@ -66,8 +66,9 @@ def wording_of(texts: AnyTexts = None, version: AnyVersion = None) -> Wording:
             return OurWording(rules.participants)
         case OriginalWording.name:
             return OriginalWording(original_texts(rules.version), rules.participants)
-    text = f"texts is {texts!r}; choose one of: {OriginalWording.name}, {OurWording.name}"
-    raise ConfigurationError(text)
+    raise ConfigurationError(
+        f"texts is {texts!r}; choose one of: {OriginalWording.name}, {OurWording.name}"
+    )
 
 
 def original_texts(version: str = DEFAULT_VERSION) -> Texts:

@@ -111,7 +111,7 @@ def _asked_parts(found: "AskedRun") -> Parts:
     yield styled(here(found.path), "bold")
     yield f"Judged by {inert(found.judge)}"
     if found.price is not None:
-        yield from _price_parts(found.price, "conversation")
+        yield from _price_parts(found.price)
         return
     if found.judged is not None:
         counts, dropped = found.counts, found.judged.dropped
@@ -146,10 +146,10 @@ def _open_parts(unanswered: int, stopped: str | None) -> Parts:
         yield styled(f"Stopped: {stopped}", "yellow")
 
 
-def _price_parts(price: "Price", noun: str) -> Parts:
+def _price_parts(price: "Price") -> Parts:
     tokens = f"about {price.input_tokens:,} tokens in and {price.output_tokens:,} out"
     cost = "the model's price is not known" if price.cost is None else f"about {money(price.cost)}"
-    yield f"  {count_of(price.requests, noun)} to ask about, {tokens}: {cost}"
+    yield f"  {count_of(price.requests, 'conversation')} to ask about, {tokens}: {cost}"
     yield "Nothing was asked: leave out --dry-run to start."
 
 
@@ -209,7 +209,7 @@ def _calibrated_parts(found: "CalibratedJudge") -> Parts:
     yield f"{styled(found.judge, 'bold')} about the {inert(found.about)}"
     yield from map(note, found.notes)
     if found.price is not None:
-        yield from _price_parts(found.price, "conversation")
+        yield from _price_parts(found.price)
         return
     measured = found.calibration
     if measured is None:

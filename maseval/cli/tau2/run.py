@@ -140,8 +140,9 @@ def _plan_parts(plan: "RunPlan") -> Parts:
         tasks, trials = count_of(len(ids), "task"), count_of(plan.trials, "trial")
         yield f"  {inert(domain)}: {tasks} x {trials}"
     if plan.models:
-        counted = ("calls", "input tokens", "output tokens", "cost")
-        table = Table("asked", "model", *number_columns(*counted))
+        table = Table(
+            "asked", "model", *number_columns("calls", "input tokens", "output tokens", "cost")
+        )
         for each in plan.models:
             # Two digits are more than is known.
             numbers = (f"{n:.2g}" for n in (each.calls, each.input_tokens, each.output_tokens))

@@ -34,7 +34,7 @@ from maseval.cli.options import (
     option,
     option_like,
 )
-from maseval.core.words import count_of, money, visible
+from maseval.core.words import count_of, first_few, money, visible
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.benchmark.tau2.app.results.audit import Audit, ErrataFound
@@ -242,8 +242,7 @@ def _errata_parts(found: "ErrataFound") -> Parts:
         found.errata, key=lambda each: (each.domain, each.kind, each.what, str(each.sound_verdict))
     ):
         same = list(alike)
-        more = f" and {len(same) - _MOST_TASKS} more" if len(same) > _MOST_TASKS else ""
-        tasks = ", ".join(each.task for each in same[:_MOST_TASKS]) + more
+        tasks = first_few((each.task for each in same), _MOST_TASKS)
         mark = "remark, " if same[0].is_remark else ""
         yield indent(f"{styled(f'{name} {tasks}', 'bold')}: {mark}{inert(kind)}")
         yield indent(inert(f"{what}\nSound verdict: {verdict}."), 2)

@@ -120,8 +120,9 @@ class CallbackHandler:
     def deregister(self, callback: Callable[..., object]) -> None:
         """Undo one ``register``."""
         if callback not in self.callbacks:
-            text = f"{callback!r} is not registered; give deregister() what register() was given"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"{callback!r} is not registered; give deregister() what register() was given"
+            )
         self.callbacks.remove(callback)
 
     def invoke(self, *args: object, **kwargs: object) -> None:

@@ -186,5 +186,6 @@ def progress_callback(choice: bool | str) -> ProgressBarCallback | None:
         return TqdmProgressBarCallback()
     if choice == "rich":
         return RichProgressBarCallback()
-    text = f"Invalid progress_bar value: {choice!r}; use True, False, 'tqdm' or 'rich'"
-    raise ConfigurationError(text)
+    raise ConfigurationError(
+        f"Invalid progress_bar value: {choice!r}; use True, False, 'tqdm' or 'rich'"
+    )

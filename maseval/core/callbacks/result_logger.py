@@ -26,6 +26,7 @@ from maseval.core.storage.records import RecordWriter, iter_records, new_record_
 from maseval.core.task import AdaptiveTaskQueue, Task
 from maseval.core.task.task import RepetitionKey
 from maseval.core.tracing import now
+from maseval.core.words import first_few
 
 if TYPE_CHECKING:
     from maseval.core.benchmark import Benchmark
@@ -280,6 +281,5 @@ def _companion(path: Path, kind: str) -> Path:
 
 
 def _some(repetitions: Collection[RepetitionKey], shown: int = 5) -> str:
-    names = [f"{task_id} (repetition {repeat})" for task_id, repeat in sorted(repetitions)]
-    rest = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return ", ".join(names[:shown]) + rest
+    names = (f"{task_id} (repetition {repeat})" for task_id, repeat in sorted(repetitions))
+    return first_few(names, shown)

@@ -73,8 +73,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
 def check_free(target: Path, overwrite: bool) -> None:
     """Raise if a file or folder is there that may not be replaced."""
     if os.path.lexists(target) and not overwrite:
-        text = f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        raise OutputExistsError(text)
+        raise OutputExistsError(
+            f"{target} already exists; --overwrite (overwrite=True) replaces it"
+        )
 
 
 def make_room(path: Path) -> None:
@@ -82,8 +83,9 @@ def make_room(path: Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError):
-        text = f"{path} cannot be written: {path.parent} is not a folder"
-        raise OutputExistsError(text) from None
+        raise OutputExistsError(
+            f"{path} cannot be written: {path.parent} is not a folder"
+        ) from None
 
 
 @contextmanager

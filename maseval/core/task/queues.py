@@ -165,8 +165,9 @@ class BaseTaskQueue(ABC, Sequence[Task]):
             raise TaskFormatError(f"{path} is not a JSON file: {error}") from error
         entries = payload.get("data") if isinstance(payload, dict) else payload
         if not isinstance(entries, list):
-            text = f"{path} must hold a JSON list of tasks, or an object with such a list as 'data'"
-            raise TaskFormatError(text)
+            raise TaskFormatError(
+                f"{path} must hold a JSON list of tasks, or an object with such a list as 'data'"
+            )
         try:
             return cls.from_list(entries[:limit])
         except (TaskFormatError, ConfigurationError) as error:
@@ -270,8 +271,9 @@ class DISCOQueue(InformativeSubsetQueue):
                 "any code: write the positions as JSON where you trust the file"
             ) from None
         if not isinstance(points, list) or not all(type(point) is int for point in points):
-            text = f"{file} must hold a JSON list of positions, such as [0, 4, 7]"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"{file} must hold a JSON list of positions, such as [0, 4, 7]"
+            )
         return points
 
 
@@ -281,12 +283,14 @@ def _positions(given: Any, tasks: int) -> list[int]:
     try:
         found = [index(each) for each in listed]
     except TypeError:
-        text = f"indices is {given!r}; give the positions of tasks as whole numbers, such as [0, 4]"
-        raise ConfigurationError(text) from None
+        raise ConfigurationError(
+            f"indices is {given!r}; give the positions of tasks as whole numbers, such as [0, 4]"
+        ) from None
     for position in found:
         if not 0 <= position < tasks:
-            text = f"index {position} is out of range: there are {tasks} tasks, numbered from 0"
-            raise TaskIndexError(text)
+            raise TaskIndexError(
+                f"index {position} is out of range: there are {tasks} tasks, numbered from 0"
+            )
     twice = [position for position, times in Counter(found).items() if times > 1]
     if twice:
         raise ConfigurationError(f"indices has {twice[0]} twice; name each task once")
@@ -386,8 +390,9 @@ def agent_data_for(queue: BaseTaskQueue, agent_data: AgentData) -> Callable[[Tas
 
 def _entries(queue: BaseTaskQueue, agent_data: Iterable[object]) -> dict[str, JsonObject]:
     if not isinstance(agent_data, Iterable) or isinstance(agent_data, str):
-        text = f"`agent_data` is {value_or_type(agent_data)}; give a dict, or one for each task"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"`agent_data` is {value_or_type(agent_data)}; give a dict, or one for each task"
+        )
     tasks, entries = queue.to_list(), list(agent_data)
     if len(entries) != len(tasks):
         raise ConfigurationError(

@@ -32,15 +32,17 @@ class TaskProtocol:
     def __post_init__(self) -> None:
         limit = self.timeout_seconds
         if limit is not None and not (isinstance(limit, int | float) and limit >= 0):
-            text = f"timeout_seconds is {limit!r}; give 0 or more seconds, or None for no limit"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"timeout_seconds is {limit!r}; give 0 or more seconds, or None for no limit"
+            )
         if not (isinstance(self.max_retries, int) and self.max_retries >= 0):
             raise ConfigurationError(f"max_retries is {self.max_retries!r}; give 0 or more")
         if not isinstance(self.priority, int | float):
             raise ConfigurationError(f"priority is {self.priority!r}; give a number")
         if not isinstance(self.timeout_action, TimeoutAction):
-            text = f"timeout_action is {self.timeout_action!r}; give a TimeoutAction"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"timeout_action is {self.timeout_action!r}; give a TimeoutAction"
+            )
 
     def to_dict(self) -> dict[str, object]:
         """Return the protocol as JSON-friendly data."""
@@ -193,8 +195,9 @@ class Task:
                 setattr(self, name, _with_dicts(dict, getattr(self, name)))
         weight: object = self.weight
         if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < inf:
-            text = f"the weight of task {self.id!r} is {weight!r}; give a number above 0"
-            raise TaskFormatError(text)
+            raise TaskFormatError(
+                f"the weight of task {self.id!r} is {weight!r}; give a number above 0"
+            )
 
     def __setattr__(self, name: str, value: object) -> None:
         if self._frozen:

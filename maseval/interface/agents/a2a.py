@@ -125,8 +125,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             return self._say(text)
         malformed = 0
         for _ in range(_MOST_CALLS):
-            reply = self._say(text)
-            name, arguments = _read_call(reply)
+            name, arguments = _read_call(self._say(text))
             if name == _RESPOND and isinstance(arguments.get("content"), str):
                 return str(arguments["content"])
             if name:
@@ -192,8 +191,9 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             case pb.TASK_STATE_AUTH_REQUIRED:
                 raise ConfigurationError(f"{self._title} wants its user to log in")
         ended = pb.TaskState.Name(state).removeprefix("TASK_STATE_").lower()
-        text = f"{self._title} left its task {ended}: {excerpt(_texts(said), 300)}"
-        raise AgentProgramError(text)
+        raise AgentProgramError(
+            f"{self._title} left its task {ended}: {excerpt(_texts(said), 300)}"
+        )
 
     def _text(self, parts: Any) -> str:
         """Return the text of a reply; files and data are not for a customer."""

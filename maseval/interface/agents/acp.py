@@ -323,8 +323,10 @@ class ACPAgentAdapter(OutsideAgentAdapter):
             self._count(answer.usage)
         reply = self._reply
         if answer.stop_reason in _GAVE_UP and not (answer.stop_reason == "refusal" and reply):
-            text = f"the agent stopped before it had an answer: {answer.stop_reason}"
-            raise AgentGaveUpError(text, component=self.name)
+            raise AgentGaveUpError(
+                f"the agent stopped before it had an answer: {answer.stop_reason}",
+                component=self.name,
+            )
         return reply
 
     @property

@@ -345,13 +345,23 @@ class CamelAgentUser(User, UsageTrackableMixin):
         return self._adapter.gather_usage()
 
     def gather_traces(self) -> dict[str, Any]:
-        traces = {"name": self.name, "turns_used": self._turns_used, "max_turns": self.max_turns}
-        traces |= {"logs": list(self._adapter.logs), "agent_type": self._agent_type}
-        return {**super().gather_traces(), **traces}
+        return {
+            **super().gather_traces(),
+            "name": self.name,
+            "turns_used": self._turns_used,
+            "max_turns": self.max_turns,
+            "logs": list(self._adapter.logs),
+            "agent_type": self._agent_type,
+        }
 
     def gather_config(self) -> dict[str, Any]:
-        config = {"name": self.name, "max_turns": self.max_turns, "agent_type": self._agent_type}
-        return {**super().gather_config(), **config, "initial_query": self.initial_query[:200]}
+        return {
+            **super().gather_config(),
+            "name": self.name,
+            "max_turns": self.max_turns,
+            "agent_type": self._agent_type,
+            "initial_query": self.initial_query[:200],
+        }
 
     @property
     def _agent_type(self) -> str:

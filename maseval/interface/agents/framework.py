@@ -442,8 +442,14 @@ class Tool:
     @property
     def definition(self) -> JsonObject:
         """The tool in OpenAI's form."""
-        told = {"name": self.name, "description": self.description}
-        return {"type": "function", "function": {**told, "parameters": self.parameters}}
+        return {
+            "type": "function",
+            "function": {
+                "name": self.name,
+                "description": self.description,
+                "parameters": self.parameters,
+            },
+        }
 
 
 def describe_tools(tools: Tools) -> list[Tool]:

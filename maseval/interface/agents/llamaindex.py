@@ -426,8 +426,7 @@ class Transcript(MessageHistory):
             error = getattr(event.tool_output, "exception", None)
             if isinstance(error, MASEvalError) and not isinstance(error, AgentError):
                 raise error
-            text = event.tool_output.content
-            self.add_tool_response(event.tool_id, text, name=event.tool_name)
+            self.add_tool_response(event.tool_id, event.tool_output.content, name=event.tool_name)
 
     def close(self, answer: str) -> None:
         """End a turn with its answer; the last message may contain more than the answer."""

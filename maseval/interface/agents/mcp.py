@@ -353,8 +353,9 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=128)
     except (OSError, OverflowError) as error:
-        text = f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
-        raise ConfigurationError(text) from error
+        raise ConfigurationError(
+            f"cannot listen on {host}:{port}: {error}; give another port, or 0 for a free one"
+        ) from error
 
 
 @contextmanager

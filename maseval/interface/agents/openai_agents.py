@@ -146,8 +146,9 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         config: Any = self.run_config or sdk.RunConfig(tracing_disabled=True)
         if config.tool_execution is not None:
             return config
-        in_order = sdk.ToolExecutionConfig(max_function_tool_concurrency=1)
-        return replace(config, tool_execution=in_order)
+        return replace(
+            config, tool_execution=sdk.ToolExecutionConfig(max_function_tool_concurrency=1)
+        )
 
     def _gather_usage(self) -> Usage:
         used: list[Usage] = [*self.used]

@@ -84,11 +84,13 @@ class Program:
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the program
             )
         except (FileNotFoundError, PermissionError, NotADirectoryError) as error:
-            text = f"the program {command[0]!r} cannot be started: {error.strerror}; give its path"
-            raise ConfigurationError(text) from error
+            raise ConfigurationError(
+                f"the program {command[0]!r} cannot be started: {error.strerror}; give its path"
+            ) from error
         except OSError as error:
-            text = f"the program {command[0]!r} could not be started: {error}; run fewer at once"
-            raise ProgramStartError(text) from error
+            raise ProgramStartError(
+                f"the program {command[0]!r} could not be started: {error}; run fewer at once"
+            ) from error
         _keeper.note("+", process.pid)
         return cls(command, process)
 
@@ -105,14 +107,14 @@ class Program:
     def is_running(self) -> bool:
         return self.process.returncode is None
 
-    async def exits_within(self, seconds: float) -> bool:
+    async def exits_soon(self) -> bool:
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.process.wait(), seconds)
+            await asyncio.wait_for(self.process.wait(), _GRACE_SECONDS)
         return not self.is_running
 
     async def failure(self, what: str) -> AgentProgramError:
         """Return the error for what it did, with how it ended and its last words."""
-        if await self.exits_within(_GRACE_SECONDS):  # a pipe ends before its process does
+        if await self.exits_soon():  # a pipe ends before its process does
             await asyncio.wait({self._draining}, timeout=_GRACE_SECONDS)
         code, said = self.process.returncode, self.last_words
         ended = "" if code is None else f" (exit code {code})"
@@ -123,11 +125,11 @@ class Program:
     async def stop(self) -> None:
         """End the program and all that it started in its process group."""
         self.stdin.close()
-        if not await self.exits_within(_GRACE_SECONDS):
+        if not await self.exits_soon():
             self._signal(signal.SIGTERM)
-            await self.exits_within(_GRACE_SECONDS)
+            await self.exits_soon()
         self._signal(signal.SIGKILL)
-        await self.exits_within(_GRACE_SECONDS)
+        await self.exits_soon()
         _keeper.note("-", self.process.pid)
         self._draining.cancel()
         # A process that left the group may still hold the pipes.

@@ -239,13 +239,16 @@ def _observe_step(step: Any, agent: Any) -> None:
 def _description(agent: Any) -> dict[str, Any]:
     """Do what ``agent.to_dict()`` does, which prints, and fails for tools without source code."""
     model = get(agent, "model")
-    data = {"model_id": get(model, "model_id"), **(get(model, "kwargs") or {})}
     return {
         "class": type(agent).__name__,
         "tools": list(agent.tools),
         "model": {
             "class": type(model).__name__,
-            "data": {**data, "client_kwargs": get(model, "client_kwargs")},
+            "data": {
+                "model_id": get(model, "model_id"),
+                **(get(model, "kwargs") or {}),
+                "client_kwargs": get(model, "client_kwargs"),
+            },
         },
         "managed_agents": [_description(member) for member in agent.managed_agents.values()],
         "requirements": sorted(_requirements(agent)),
@@ -348,8 +351,12 @@ def _tool_class(base: type) -> Callable[[Tool], object]:
 
         def to_dict(self) -> dict[str, object]:
             """Return the tool's description; its code cannot be saved by smolagents."""
-            names = {"name": self.name, "description": self.description}
-            return {**names, "inputs": self.inputs.properties, "requirements": []}
+            return {
+                "name": self.name,
+                "description": self.description,
+                "inputs": self.inputs.properties,
+                "requirements": [],
+            }
 
     return SmolFunctionTool
 

@@ -184,9 +184,13 @@ def token_counts(step: Any) -> dict[str, int]:
 def log_entry(step: Any) -> dict[str, object]:
     """Return a step for the log, with what its model read and wrote."""
     kind = type(step).__name__
-    entry: dict[str, object] = {"step_type": kind, "duration_seconds": step.timing.duration}
-    entry |= {"start_time": step.timing.start_time, "end_time": step.timing.end_time}
-    entry |= token_counts(step)
+    entry: dict[str, object] = {
+        "step_type": kind,
+        "duration_seconds": step.timing.duration,
+        "start_time": step.timing.start_time,
+        "end_time": step.timing.end_time,
+        **token_counts(step),
+    }
     asked, answered = get(step, "model_input_messages"), get(step, "model_output_message")
     entry["model_input_messages"] = None if asked is None else [_plain(each) for each in asked]
     entry["model_output_message"] = None if answered is None else _plain(answered)

@@ -135,8 +135,13 @@ class AnthropicModelAdapter(ClientModelAdapter):
             case "system" | "developer":
                 return []
             case "tool":
-                answered = {"type": "tool_result", "tool_use_id": message.get("tool_call_id")}
-                return [{**answered, "content": text_of(message.get("content"))}]
+                return [
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": message.get("tool_call_id"),
+                        "content": text_of(message.get("content")),
+                    }
+                ]
         # The API refuses empty blocks.
         text = text_of(message.get("content"))
         blocks: list[AnthropicBlock] = [{"type": "text", "text": text}] if text.strip() else []
@@ -178,8 +183,10 @@ class AnthropicModelAdapter(ClientModelAdapter):
             case TypeError() if sdk is not None and "authentication method" in str(error):
                 return self._error(errors.AuthenticationError, error)
             case ValueError() if sdk is not None and "Streaming is required" in str(error):
-                hint = "max_tokens is so large that a timeout is required: pass timeout=SECONDS"
-                return self._error(errors.MalformedRequestError, hint)
+                return self._error(
+                    errors.MalformedRequestError,
+                    "max_tokens is so large that a timeout is required: pass timeout=SECONDS",
+                )
         known = None if sdk is None else self._sdk_error(sdk, error)
         return known or self._transport_error(error)
 

@@ -231,8 +231,9 @@ def reading(answer: object) -> Iterator[None]:
     except MASEvalError:
         raise
     except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
-        text = f"{type(error).__name__} in the answer {excerpt(answer)}"
-        raise UnreadableAnswerError(text) from error
+        raise UnreadableAnswerError(
+            f"{type(error).__name__} in the answer {excerpt(answer)}"
+        ) from error
 
 
 def check_error(error: object) -> None:

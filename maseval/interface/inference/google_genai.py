@@ -172,8 +172,11 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
         match error:
             case known.APIError():
                 headers = get(error.response, "headers") or {}
-                text = f"{error.status}: {error.message or error.details}"
-                return self._status_error(error.code, text, {**_retry_info(error), **headers})
+                return self._status_error(
+                    error.code,
+                    f"{error.status}: {error.message or error.details}",
+                    {**_retry_info(error), **headers},
+                )
             case known.UnknownApiResponseError():
                 return self._error(errors.MalformedResponseError, error)
         if type(error).__name__ == "ValidationError":

@@ -92,8 +92,10 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
         config = getattr(getattr(self._model, "model", None), "config", None)
         limit = getattr(config, "max_position_embeddings", None)
         if tokens is not None and isinstance(limit, int) and tokens >= limit:
-            text = f"the prompt has {tokens} tokens, but the model takes at most {limit}"
-            raise self._error(errors.ContextOverflowError, text)
+            raise self._error(
+                errors.ContextOverflowError,
+                f"the prompt has {tokens} tokens, but the model takes at most {limit}",
+            )
         return tokens
 
     def _prompt(self, messages: list[Message], tools: ToolDefinitions | None) -> str:

@@ -49,8 +49,9 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
     def __init__(self, client: object, model_id: str, *args: Any, **settings: Any) -> None:
         super().__init__(client, model_id, *args, **settings)
         if not hasattr(get(client, "responses"), "create"):
-            text = f"{client!r} has no responses.create; pass an openai.OpenAI client"
-            raise UnusableClientError(text)
+            raise UnusableClientError(
+                f"{client!r} has no responses.create; pass an openai.OpenAI client"
+            )
         self._encrypts = True
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
@@ -127,8 +128,11 @@ def _items(message: Message) -> Iterator[ResponseItem]:
         case "assistant":
             yield from _spoken_items(message, text)
         case "tool":
-            call = message.get("tool_call_id")
-            yield {"type": "function_call_output", "call_id": call, "output": text}
+            yield {
+                "type": "function_call_output",
+                "call_id": message.get("tool_call_id"),
+                "output": text,
+            }
         case role:
             yield {"role": role, "content": text}
 

@@ -230,8 +230,10 @@ class ProviderModelAdapter(ModelAdapter):
         """Return the named error for a failure of the HTTP client, or of decoding its response."""
         match error:
             case json.JSONDecodeError():
-                text = f"{error.msg} in {excerpt(error.doc) or 'an empty body'}"
-                return self._error(errors.MalformedResponseError, text)
+                return self._error(
+                    errors.MalformedResponseError,
+                    f"{error.msg} in {excerpt(error.doc) or 'an empty body'}",
+                )
             case UnicodeDecodeError():
                 return self._error(
                     errors.MalformedResponseError, f"no text: {excerpt(error.object)}"
@@ -313,8 +315,9 @@ def shared_client(make: Callable[..., object], **options: object) -> object:
 def library_client(library: str, kind: str, **options: Any) -> Any:
     """Make a client of ``openai`` or ``anthropic``, which does not retry."""
     sdk: Any = extras.load(library, extra=library)
-    http_client = limited_client(sdk.DefaultHttpxClient)
-    return getattr(sdk, kind)(max_retries=0, http_client=http_client, **options)
+    return getattr(sdk, kind)(
+        max_retries=0, http_client=limited_client(sdk.DefaultHttpxClient), **options
+    )
 
 
 def no_key(variable: str, *, provider: str, model_id: str) -> errors.AuthenticationError:

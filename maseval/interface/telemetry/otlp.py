@@ -202,8 +202,9 @@ def _check_answer(response: Any) -> None:
         service = import_module("opentelemetry.proto.collector.trace.v1.trace_service_pb2")
         partial = service.ExportTraceServiceResponse.FromString(body).partial_success
         if partial.rejected_spans:
-            text = f"the endpoint refused {partial.rejected_spans} spans: {partial.error_message}"
-            raise DeliveryError(text)
+            raise DeliveryError(
+                f"the endpoint refused {partial.rejected_spans} spans: {partial.error_message}"
+            )
 
 
 def _innermost(error: Exception) -> Exception:

@@ -34,8 +34,9 @@ def beginning_until(
     A conversation that was not ``ended``, as by a failing provider, continues after its last one.
     """
     if not 0 <= at < len(messages):
-        text = f"the conversation has no message {at}; they are numbered 0 to {len(messages) - 1}"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"the conversation has no message {at}; they are numbered 0 to {len(messages) - 1}"
+        )
     end = at + 1
     while end < len(messages) and messages[end]["role"] == "tool":
         end += 1
@@ -94,8 +95,9 @@ class Continuation(Orchestrator):
             turn.side.recall(turn.incoming, message)
             self.take(message)
         if self._left:
-            text = f"the conversation is over at message {self._place - 1}; choose an earlier one"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"the conversation is over at message {self._place - 1}; choose an earlier one"
+            )
         self._is_retold = True
 
     def _check_limits(self) -> None:
@@ -128,8 +130,9 @@ class Continuation(Orchestrator):
         found, place = self.environment.respond(call), self._place
         recorded = self._forward() if self._left else None
         if recorded is None or recorded["role"] != "tool" or recorded.get("id", "") != call["id"]:
-            text = f"message {place} is not the answer to the call {call['id']!r}"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"message {place} is not the answer to the call {call['id']!r}"
+            )
         if _is_same_answer(found, recorded):
             return recorded
         now, then = (excerpt(repr(each.get("content"))) for each in (found, recorded))

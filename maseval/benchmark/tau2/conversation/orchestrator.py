@@ -345,16 +345,18 @@ def check_history(history: Sequence[Tau2Message], rules: LoopRules = RULES_0_2_0
                     raise ConfigurationError(rules.describe_empty(message))
                 calls = message.get("tool_calls")
                 if calls is not None and expected > 0:
-                    text = f"{expected} tool messages are missing. Got {role} message."
-                    raise ConfigurationError(text)
+                    raise ConfigurationError(
+                        f"{expected} tool messages are missing. Got {role} message."
+                    )
                 requestor = None if calls is None else role
                 expected = expected if calls is None else len(calls)
             case "tool":
                 if not expected or requestor is None:
                     raise ConfigurationError("No tool messages expected.")
                 if requestor != (answered := message.get("requestor", "assistant")):
-                    text = f"Got tool message from {answered}, expected {requestor}."
-                    raise ConfigurationError(text)
+                    raise ConfigurationError(
+                        f"Got tool message from {answered}, expected {requestor}."
+                    )
                 expected -= 1
             case role:
                 kind = f"tau2.data_model.message.{role.capitalize()}Message"

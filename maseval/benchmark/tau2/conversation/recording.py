@@ -154,7 +154,7 @@ def _check_message(message: object, place: str) -> None:
     if content is not None and not isinstance(content, str):
         _refuse(f"{place}.content", content, "a text or null")
     if role == "tool":
-        _check_text(message, "id", place)
+        _check_id(message, place)
     elif role in _SIDES and message.get("tool_calls") is not None:
         _check_calls(message["tool_calls"], f"{place}.tool_calls")
 
@@ -172,12 +172,12 @@ def _check_calls(calls: object, place: str) -> None:
             _refuse(f"{here}.arguments", call.get("arguments"), "a mapping of argument names")
         if call.get("requestor", "assistant") not in _SIDES:
             _refuse(f"{here}.requestor", call["requestor"], "assistant or user")
-        _check_text(call, "id", here)
+        _check_id(call, here)
 
 
-def _check_text(record: Mapping[str, object], key: str, place: str) -> None:
-    if not isinstance(record.get(key, ""), str):
-        _refuse(f"{place}.{key}", record[key], "a text")
+def _check_id(record: Mapping[str, object], place: str) -> None:
+    if not isinstance(record.get("id", ""), str):
+        _refuse(f"{place}.id", record["id"], "a text")
 
 
 def _refuse(place: str, value: object, expected: str) -> NoReturn:

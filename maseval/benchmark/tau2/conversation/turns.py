@@ -167,8 +167,7 @@ class AgentTurns:
 
     def listen(self, text: str, reply: Reply) -> str:
         """Answer for the agent itself, as far as its own class leaves that to it."""
-        heard = [user_message(text)]
-        self._said = answer_through(self._environment, heard, reply, self.name)
+        self._said = answer_through(self._environment, [user_message(text)], reply, self.name)
         return self._said["content"] or ""
 
 

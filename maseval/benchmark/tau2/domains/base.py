@@ -243,8 +243,9 @@ class ToolKitBase(Generic[DBT]):
 
     def __init__(self, db: DBT | None = None) -> None:
         if db is None:
-            text = f"Database has not been initialized: make it first, {type(self).__name__}(db)"
-            raise ValueError(text)
+            raise ValueError(
+                f"Database has not been initialized: make it first, {type(self).__name__}(db)"
+            )
         self.db = db
 
     @property

@@ -80,8 +80,12 @@ def _with_splits(version: str, places: Mapping[str, str]) -> DomainCatalogue:
     def adapt(domain: "Domain") -> "Domain":
         if domain.version == version:  # it came with this release
             return domain
-        files = {"base": "tasks.json"}
-        return replace(domain, version=version, task_files=files, splits_file="split_tasks.json")
+        return replace(
+            domain,
+            version=version,
+            task_files={"base": "tasks.json"},
+            splits_file="split_tasks.json",
+        )
 
     return DomainCatalogue({**PLACES, **places}, adapt)
 

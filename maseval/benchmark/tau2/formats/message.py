@@ -21,7 +21,7 @@ from maseval.core.messages import (
     ToolCall,
     arguments_of,
 )
-from maseval.core.words import count_of
+from maseval.core.words import count_of, cut
 
 Requestor = Literal["assistant", "user"]
 
@@ -462,10 +462,6 @@ def render_call(call: Mapping[str, Any]) -> str:
     values = (
         (k, json.dumps(v, default=str, ensure_ascii=False)) for k, v in call["arguments"].items()
     )
-    arguments = ", ".join(f"{name}={_cut(value, _LONGEST_ARGUMENT)}" for name, value in values)
+    arguments = ", ".join(f"{name}={cut(value, _LONGEST_ARGUMENT)}" for name, value in values)
     side = "user: " if call.get("requestor") == "user" else ""
-    return _cut(f"{side}{call['name']}({arguments})", _LONGEST_CALL)
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+    return cut(f"{side}{call['name']}({arguments})", _LONGEST_CALL)

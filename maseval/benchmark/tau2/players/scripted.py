@@ -298,8 +298,9 @@ def make_agent(
     ``error_rate`` is the chance that ``noisy`` gets an action wrong, and ``seed`` decides which.
     """
     if player not in PLAYERS:
-        text = f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"unknown scripted agent {player!r}; choose one of: {', '.join(PLAYERS)}"
+        )
     script = _script(player, task, environment, seed, error_rate)
     agent = ScriptedAgent(script, environment.tools, alone=environment.solo)
     return PlayerAdapter(agent, "player")
@@ -372,8 +373,7 @@ class ScriptedUser(MessageUser):
         return user_message(None, tool_calls=calls, cost=0.0)
 
     def gather_config(self) -> dict[str, Any]:
-        said = {"reason": self.initial_query, "tools": list(self.tools)}
-        return {**super().gather_config(), **said}
+        return {**super().gather_config(), "reason": self.initial_query, "tools": list(self.tools)}
 
 
 def _report(messages: Sequence[Tau2Message]) -> str:

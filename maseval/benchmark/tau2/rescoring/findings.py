@@ -7,7 +7,7 @@ a caution: something that deserves a look, and no fault. The evidence of a findi
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
@@ -24,7 +24,7 @@ from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE, 
 from maseval.benchmark.tau2.results.recorded import BY_FORM, MALFORMED
 from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.finding import Finding, Weight
-from maseval.core.words import count_of, percent
+from maseval.core.words import count_of, first_few, percent
 
 _LISTED = 5
 
@@ -67,10 +67,7 @@ def _about_some(
         yield record_finding(kind, text, remedy)
 
 
-def _some_of(names: Iterable[str]) -> str:
-    every = list(names)
-    more = f" and {len(every) - _LISTED} more" if len(every) > _LISTED else ""
-    return ", ".join(every[:_LISTED]) + more
+_some_of = partial(first_few, most=_LISTED)
 
 
 _MANY = 0.25
@@ -83,8 +80,10 @@ def other_setting(found: JudgedRecord) -> Iterator[Finding]:
     if domain is None:
         return
     if whole.domain_name not in (None, domain.name):
-        text = f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}"
-        yield record_finding("foreign domain", text)
+        yield record_finding(
+            "foreign domain",
+            f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}",
+        )
     if whole.policy and whole.policy not in policies(domain):
         yield record_finding("other policy", f"the file's policy is not that of {domain.name}")
 
@@ -162,16 +161,25 @@ def foreign_tasks(found: JudgedRecord) -> Iterator[Finding]:
 def edited_rewards(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if recorded rewards contradict the recorded checks."""
     edited = [each for each in found.simulations if each.contradiction]
-    words = "the record contradicts itself"
-    yield from _about_some(found, "edited rewards", edited, words, lambda each: each.contradiction)
+    yield from _about_some(
+        found,
+        "edited rewards",
+        edited,
+        "the record contradicts itself",
+        lambda each: each.contradiction,
+    )
 
 
 def changed_tools(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if tools answered that the domain does not have."""
     using = [each for each in found.simulations if each.unknown_tool]
     names = _some_of(dict.fromkeys(str(each.unknown_tool) for each in using))
-    words = f"got answers from tools that the domain does not have: {names}"
-    yield from _about_some(found, "changed tools", using, words)
+    yield from _about_some(
+        found,
+        "changed tools",
+        using,
+        f"got answers from tools that the domain does not have: {names}",
+    )
 
 
 def unlike_answers(found: JudgedRecord) -> Iterator[Finding]:
@@ -179,8 +187,9 @@ def unlike_answers(found: JudgedRecord) -> Iterator[Finding]:
     faults = [each for each in found.simulations if each.fault and not each.unknown_tool]
     unlike = [each for each in faults if each.fault and each.fault.found is not None]
     lost = [each for each in faults if each.fault and each.fault.found is None]
-    words = "tool calls and answers do not match"
-    yield from _about_some(found, "missing messages", lost, words, _describe_fault)
+    yield from _about_some(
+        found, "missing messages", lost, "tool calls and answers do not match", _describe_fault
+    )
     if not unlike:
         return
     # In the order of the file, so that a certificate says the same each time.
@@ -235,9 +244,12 @@ def other_rules(found: JudgedRecord) -> Iterator[Finding]:
 def judgements(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings for verdicts on which judges differ, or on which there is none."""
     differing = [each for each in found.disagreeing if each.is_by_judge_alone]
-    words = "the judge disagrees with the recorded judge"
     yield from _about_some(
-        found, "another judgement", differing, words, lambda each: each.both_rewards
+        found,
+        "another judgement",
+        differing,
+        "the judge disagrees with the recorded judge",
+        lambda each: each.both_rewards,
     )
     if unjudged := found.problems[NEEDS_JUDGE]:
         silent = " whose reply is not there or cannot be read" if found.model else ""
@@ -276,8 +288,9 @@ def unknown_endings(found: JudgedRecord) -> Iterator[Finding]:
         f"ended with {_endings_of(others)}, which {title_of(found.version)} does not have; they "
         "count as failures"
     )
-    remedy = _other_version(found, others)
-    yield from _about_some(found, "unknown ends", others, words, remedy=remedy)
+    yield from _about_some(
+        found, "unknown ends", others, words, remedy=_other_version(found, others)
+    )
 
 
 def _other_version(found: JudgedRecord, several: Sequence[JudgedSimulation]) -> str | None:
@@ -386,10 +399,11 @@ def odd_simulations(found: JudgedRecord) -> Iterator[Finding]:
     """Yield cautions for ids or times that simulations share, and for swapped endings."""
     agent_stop = TerminationReason.AGENT_STOP.value
     if swapped := [one for one in found.simulations if one.ending == agent_stop and one.stopped]:
-        text = (
-            f"in {_share_of(swapped, found)} {agent_stop}, but the last message is the user's stop"
+        yield record_finding(
+            "ended by the other side",
+            f"in {_share_of(swapped, found)} {agent_stop}, but the last message is the user's stop",
+            weight="remark",
         )
-        yield record_finding("ended by the other side", text, weight="remark")
     for name in ("id", "times", "response ids"):
         first: dict[str, JudgedSimulation] = {}
         marked = [each for each in found.simulations if name in each.marks]

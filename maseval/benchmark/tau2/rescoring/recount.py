@@ -93,8 +93,13 @@ class Recount(JudgedRecord):
         found = []
         for each in self.disagreeing:
             replay = [] if each.fault is None else [f"it cannot be replayed: {each.fault.error}"]
-            named = {"task_id": each.slot.task_id, "trial": each.slot.trial}
-            found.append({**named, "differences": [*each.differences, *replay]})
+            found.append(
+                {
+                    "task_id": each.slot.task_id,
+                    "trial": each.slot.trial,
+                    "differences": [*each.differences, *replay],
+                }
+            )
         return found
 
     @property

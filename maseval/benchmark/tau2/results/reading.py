@@ -128,8 +128,9 @@ class ResultsFile:
         """The tasks in the file, by id; lines have none."""
         tasks = self._member("tasks") or []
         if not isinstance(tasks, list):
-            text = f"{self.path}, tasks: should be a list, found {abbreviate(tasks)}"
-            raise ResultsFormatError(text)
+            raise ResultsFormatError(
+                f"{self.path}, tasks: should be a list, found {abbreviate(tasks)}"
+            )
         forms = [
             check_form(TASK, task, f"{self.path}, tasks[{index}]")
             for index, task in enumerate(tasks)
@@ -171,8 +172,9 @@ class ResultsFile:
         """
         for index, value in enumerate(self._values()):
             if index == MOST_SIMULATIONS:
-                text = f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
-                raise ResultsFormatError(text)
+                raise ResultsFormatError(
+                    f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
+                )
             try:
                 report = self._read(index, value)
             except ResultsFormatError as error:
@@ -197,8 +199,9 @@ class ResultsFile:
                 if key == wanted:
                     value = stream.value()
                     if not is_shallow(value, MAX_DEPTH):
-                        text = f"{self.path}, {wanted}: nested more than {MAX_DEPTH} levels deep"
-                        raise ResultsFormatError(text)
+                        raise ResultsFormatError(
+                            f"{self.path}, {wanted}: nested more than {MAX_DEPTH} levels deep"
+                        )
                     return value
                 stream.skip()
         return None
@@ -216,8 +219,9 @@ class ResultsFile:
                     yield value
                     count += 1
         except JsonStreamError as error:
-            text = f"{self.path}, after {count_of(count, 'whole simulation')}: {error}"
-            raise ResultsFormatError(text) from error
+            raise ResultsFormatError(
+                f"{self.path}, after {count_of(count, 'whole simulation')}: {error}"
+            ) from error
 
     def _files(self) -> Iterator[object]:
         files = simulation_files(self.path, self._member("simulation_index"))
@@ -279,8 +283,9 @@ class ResultsFile:
             case {"messages": _}:
                 return self._make_report(index, value)
             case _:
-                text = f"{self.path}, line {index}: holds no simulation, but {abbreviate(value)}"
-                raise ResultsFormatError(text)
+                raise ResultsFormatError(
+                    f"{self.path}, line {index}: holds no simulation, but {abbreviate(value)}"
+                )
 
     def _make_report(
         self,

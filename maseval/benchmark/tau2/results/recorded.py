@@ -99,10 +99,12 @@ def report_of_recorded(
 ) -> dict[str, Any]:
     """Return a report on a simulation of a file, with the ``verdict`` beside it, or its own."""
     recorded = {**simulation, "reward_info": verdict or simulation.get("reward_info")}
-    report = report_of_simulation(recorded, domain=domain or "")
-    report["traces"] = {"environment": {"domain": domain, "simulation": simulation}}
-    report["config"] = {"environment": {"domain": domain, "solo": solo}}
-    return {**report, FILED: {}}
+    return {
+        **report_of_simulation(recorded, domain=domain or ""),
+        "traces": {"environment": {"domain": domain, "simulation": simulation}},
+        "config": {"environment": {"domain": domain, "solo": solo}},
+        FILED: {},
+    }
 
 
 def report_of_malformed(task_id: object, trial: int | None, domain: str | None) -> dict[str, Any]:

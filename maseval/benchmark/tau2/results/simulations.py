@@ -30,9 +30,7 @@ class _FileSimulation(RecordedTrace):
     traceback = Part(text_or_none, "info", "error_traceback")
 
 
-def report_of_simulation(
-    simulation: Shape, *, domain: str = "", task: Shape | None = None
-) -> dict[str, object]:
+def report_of_simulation(simulation: Shape, *, domain: str = "") -> dict[str, object]:
     """Return a report on a simulation, with the verdict that it has."""
     given = _FileSimulation(simulation)
     broken = _BROKEN.get(given.ended, TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR)
@@ -45,7 +43,7 @@ def report_of_simulation(
         "config": {},
         "usage": {"models": _usage(given)},
         "eval": evaluations(given.verdict, given.ended),
-        "task": task_in_report(domain, task),
+        "task": task_in_report(domain, None),
         "final_answer": None,
         "run_id": "",
         "started_at": given.start_time or simulation.get("timestamp"),

@@ -153,8 +153,11 @@ def read_results(path: str | os.PathLike[str], task: str | None = None) -> Resul
 def _simulation(found: Trajectory, told: Mapping[str, object], file: str) -> dict[str, Any]:
     """Return the simulation of a trajectory; raise for what nobody says of it."""
     known = mapping(found.own, "simulation") or _describe(found, file)
-    record: dict[str, Any] = {"messages": found.messages, **known}
-    record |= {key: each for key, each in told.items() if key != "domain"}
+    record: dict[str, Any] = {
+        "messages": found.messages,
+        **known,
+        **{key: each for key, each in told.items() if key != "domain"},
+    }
     if not found.own:
         _require(record)
     return record

@@ -234,8 +234,9 @@ def export_results(
     """
     target = Path(path)
     if target.exists() and not overwrite:
-        text = f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        raise OutputExistsError(text)
+        raise OutputExistsError(
+            f"{target} already exists; --overwrite (overwrite=True) replaces it"
+        )
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=target.parent) as spool:
         # The tasks and the number of trials stand before the simulations, but are known after.
@@ -250,8 +251,13 @@ def export_results(
         write_json(listed, {"results": target.name, "omitted": entries})
     else:
         listed.unlink(missing_ok=True)  # of an earlier export that this one replaces
-    about = export.domain.name, export.written, export.omitted
-    return ExportSummary(target, *about, listed if export.omitted else None)
+    return ExportSummary(
+        target,
+        export.domain.name,
+        export.written,
+        export.omitted,
+        listed if export.omitted else None,
+    )
 
 
 class _Export:
@@ -425,8 +431,12 @@ def _user_info(
     release: Release,
 ) -> UserInfo:
     if not user:
-        nothing: UserInfo = {"implementation": "dummy_user", "llm": None, "llm_args": None}
-        return {**nothing, "global_simulation_guidelines": None}
+        return {
+            "implementation": "dummy_user",
+            "llm": None,
+            "llm_args": None,
+            "global_simulation_guidelines": None,
+        }
     # Guidelines that a run has changed are not the original's, so they are not reported as such.
     guidelines = (
         None

@@ -12,12 +12,12 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 from maseval.benchmark.tau2.domains.domain import ABSENT, Customers, MoneyField
-from maseval.benchmark.tau2.formats.message import Tau2Message, render_call, spoken_text
+from maseval.benchmark.tau2.formats.message import render_call, spoken_text
 from maseval.benchmark.tau2.review.explain.snapshot import (
     FieldPlace,
     WorldSnapshot,
@@ -158,12 +158,12 @@ class _Search:
             made = self._writer(place)
             is_other = whose is not None and whose not in self._served
             if is_other and not by_task and not _is_users(made):
-                words = f"{place} belongs to {whose}"
-                yield self._harm("other customer changed", words, made)
+                yield self._harm("other customer changed", f"{place} belongs to {whose}", made)
 
     def _shown(self, owners: "_Owners") -> Iterator[Harm]:
         """Yield what the agent said that only answers about somebody else contain."""
-        known = " ".join([_words_of(self._case), *map(spoken_text, self._by("user"))])
+        heard = (each for each in self._case.messages if each["role"] == "user")
+        known = " ".join([_words_of(self._case), *map(spoken_text, heard)])
         foreign: dict[str, str] = {}
         for at, message in enumerate(self._case.messages):
             content = spoken_text(message)
@@ -177,11 +177,9 @@ class _Search:
             elif message["role"] == "assistant":
                 said = [leaf for leaf in foreign if leaf in content and leaf not in known]
                 if said:
-                    words = f"{said[0]!r} is from a record of {foreign[said[0]]}"
-                    yield Harm("data shown", words, at)
-
-    def _by(self, role: str) -> Iterable[Tau2Message]:
-        return (each for each in self._case.messages if each["role"] == role)
+                    yield Harm(
+                        "data shown", f"{said[0]!r} is from a record of {foreign[said[0]]}", at
+                    )
 
     # The calls.
 

@@ -122,16 +122,17 @@ def scenario_text(raw_task: Mapping[str, Any]) -> str:
 
 def words_told(raw_task: Mapping[str, Any]) -> str:
     """Return the words alone that a task tells the user; older files leave out what is empty."""
-    return "\n".join(sorted(_texts(raw_task.get("user_scenario"))))
+    return "\n".join(sorted(texts_in(raw_task.get("user_scenario"))))
 
 
-def _texts(value: object) -> Iterator[str]:
+def texts_in(value: object) -> Iterator[str]:
+    """Yield the texts among the values of an object and of those in it."""
     match value:
         case str():
             yield value
         case Mapping():
             for each in value.values():
-                yield from _texts(each)
+                yield from texts_in(each)
 
 
 def release_of_task(
@@ -190,8 +191,9 @@ def _task_named(
     folder: Path,
 ) -> KnownTask:
     if recording.task_id is None:
-        text = "task_id is None; it must name a task of the domain, or the task must be given"
-        raise SimulationFormatError(text)
+        raise SimulationFormatError(
+            "task_id is None; it must name a task of the domain, or the task must be given"
+        )
     source = release.tasks_of.domain(domain) if release.tasks_of else domain
     if source is not domain:
         data_dir, folder = None, _folder(source, None, default_data_dir(source.version))

@@ -65,8 +65,9 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
     """
     if not criteria.look_at_the_world:
         untouched: DBCheck = {"db_match": True, "db_reward": 1.0}
-        note = "No expected actions or env assertions"
-        return CheckOutcome(found={"db_check": untouched}, note=note)
+        return CheckOutcome(
+            found={"db_check": untouched}, note="No expected actions or env assertions"
+        )
     forms = [each.model_dump() for each in criteria.env_assertions or ()]  # the verdict's own
 
     def look(world: World) -> EndState:
@@ -264,8 +265,9 @@ def score_simulation(
     """
     release = release_of_task(domain, task, version)
     if evaluation_type not in (known := release.rules.evaluation.types):
-        text = f"evaluation_type is {evaluation_type!r}; choose one of: {', '.join(known)}"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"evaluation_type is {evaluation_type!r}; choose one of: {', '.join(known)}"
+        )
     case = open_case(
         simulation,
         domain,

@@ -57,8 +57,15 @@ class TaskStage:
 
     def __post_init__(self) -> None:
         self.files = file_hashes(self.domain, self.folder)
-        place = id(self.domain), str(self.folder), self.start.key
-        self._key = (*place, self.solo, self.reference, self.rules, self.files)
+        self._key = (
+            id(self.domain),
+            str(self.folder),
+            self.start.key,
+            self.solo,
+            self.reference,
+            self.rules,
+            self.files,
+        )
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TaskStage) and self._key == other._key
@@ -375,8 +382,9 @@ def _gold_state(key: GoldKey) -> GoldState:
     for action in key.setting.task.actions:
         error = call_as_evaluator(world, action.call())
         if error is not None:
-            fault = (action.action_id, action.name, type(error).__name__, str(error))
-            errors.append(GoldFault(*fault))
+            errors.append(
+                GoldFault(action.action_id, action.name, type(error).__name__, str(error))
+            )
     return GoldState(tuple(errors), world)
 
 

@@ -295,8 +295,9 @@ class World:
             self.user_tools.find_files(folder)
             both = self.tools.tools.keys() & self.user_tools.tools.keys()
             if solo and both:
-                text = f"solo mode needs distinct tool names; both sides have {sorted(both)}"
-                raise ValueError(text)
+                raise ValueError(
+                    f"solo mode needs distinct tool names; both sides have {sorted(both)}"
+                )
         self.is_settled = False
         """True if both sides are synchronised with all that was called."""
         self.settle()
@@ -405,8 +406,9 @@ class World:
         """Return True if a task file's assertion about the outcome holds."""
         result = self.run_function(assertion)
         if not isinstance(result, bool):
-            text = f"Function {assertion['func_name']} returned {type(result)} instead of bool"
-            raise ValueError(text)
+            raise ValueError(
+                f"Function {assertion['func_name']} returned {type(result)} instead of bool"
+            )
         expected: bool = assertion.get("assert_value", True)
         return result == expected
 

@@ -154,8 +154,9 @@ def _explain(found: _ReadReport, passed: bool) -> tuple[Finding | None, VerdictE
         return None if passed else _cause_by_judge(found, error), None
     if cause is None and not passed:
         seen = "recorded as failed, but it passes when scored again"
-        kind = "verdict not reproduced"
-        cause = Finding("cause", "infrastructure", kind, "judged again", seen, "proven")
+        cause = Finding(
+            "cause", "infrastructure", "verdict not reproduced", "judged again", seen, "proven"
+        )
     record = explanation.to_dict()
     if not passed:
         # Passes have sound verdicts as well, so that commands and pages tell them apart from this.

@@ -76,12 +76,14 @@ def certify(
     """
     target = None if output is None else Path(output)
     if target is not None and target.exists() and not overwrite:
-        text = f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        raise OutputExistsError(text)
+        raise OutputExistsError(
+            f"{target} already exists; --overwrite (overwrite=True) replaces it"
+        )
     found = _open_certifiable(source)
     options = ScoringOptions(domain=domain, data_version=data_version)
-    judge = own_judge(found)
-    certificate = certify_source(recorded_in(found), options, partial=partial, judge=judge)
+    certificate = certify_source(
+        recorded_in(found), options, partial=partial, judge=own_judge(found)
+    )
     if target is not None:
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_file(target) as file:

@@ -27,8 +27,9 @@ def show(what: str, domain: str | None = None, *, data_version: str | None = Non
         known = [first] if slash and first in domain_names() else BASE_DOMAINS
         return _describe_task(name, [domain] if domain else known, release)
     if domain is None:
-        text = f"no domain is given; name the one whose {what} to show: --domain retail"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"no domain is given; name the one whose {what} to show: --domain retail"
+        )
     chosen = release.domain(domain)
     if what == "policy":
         return load_domain_config(chosen)["policy"]
@@ -49,8 +50,9 @@ def _describe_task(name: str, domains: Sequence[str], release: Release) -> str:
     words = why_not_one(name, found, every)
     if found:
         raise ConfigurationError(words)
-    text = f"no task {name!r} in {', '.join(domains)}; {words} (`maseval tau2 tasks` lists them)"
-    raise UnknownTaskError(text)
+    raise UnknownTaskError(
+        f"no task {name!r} in {', '.join(domains)}; {words} (`maseval tau2 tasks` lists them)"
+    )
 
 
 def _names(domains: Sequence[str], release: Release, *, only_base: bool) -> list[TaskKey]:

@@ -225,8 +225,12 @@ class FileRecording:
         """Return the report on a simulation with its new verdict, as one of ours would be."""
         slot, domain = judged.slot, recount.domains[judged.slot.domain]
         counted = recorded.recorded_verdict if self.options.as_recorded else judged.checks
-        named = {"task_id": slot.task_id, "trial": slot.trial, "reward_info": counted or None}
-        simulation = {**recorded.conversation, **named}
+        simulation = {
+            **recorded.conversation,
+            "task_id": slot.task_id,
+            "trial": slot.trial,
+            "reward_info": counted or None,
+        }
         judged_by = recount.embedded_task(slot.task_id)
         task = judged_by or recount.known_tasks(domain).raw(slot.task_id)
         embedded = recount.claims.tasks.get(slot.task_id)
@@ -362,6 +366,5 @@ def _status(judged: JudgedSimulation, passed: bool | None, ended: str) -> dict[s
             return {}
     if ended in NO_VERDICT_STATUSES:
         return {"eval": []}
-    words = judged.no_verdict or NO_RECORDED_VERDICT
-    error = {"error_type": "no verdict", "error_message": words}
+    error = {"error_type": "no verdict", "error_message": judged.no_verdict or NO_RECORDED_VERDICT}
     return {"status": TaskExecutionStatus.EVALUATION_FAILED.value, "error": error, "eval": []}

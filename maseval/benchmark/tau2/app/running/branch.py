@@ -72,8 +72,9 @@ def _find_origin(options: BranchOptions) -> Origin:
     recorded = report.simulation.raw
     recording = read_recording(recorded) if recorded else None
     if recording is None or not recording.messages:
-        text = f"{chosen} has no recorded conversation; `maseval show {run.path}` shows why"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"{chosen} has no recorded conversation; `maseval show {run.path}` shows why"
+        )
     # One that broke off, as by a failing provider, may be continued from its last message.
     ended = recording.termination_reason is not None
     return Origin(
@@ -198,8 +199,9 @@ def _mode(options: BranchOptions, origin: Origin) -> str:
     mode = original if options.mode == SAME else options.mode
     if (mode == "solo") is not origin.solo:
         held = "without a user (solo)" if origin.solo else "with a user"
-        text = f"mode is {mode!r}, but the conversation was held {held}; leave --mode out"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"mode is {mode!r}, but the conversation was held {held}; leave --mode out"
+        )
     return mode
 
 

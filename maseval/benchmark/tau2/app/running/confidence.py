@@ -25,13 +25,17 @@ _NUMBER = re.compile(r"(?<![\d.])(100|\d{1,2})(?:\.\d+)?(?![\d])")
 class StatedConfidence(TraceableMixin):
     """The agent's answer; ``value`` is from 0 to 1, None if it gave no number."""
 
-    def __init__(self, agent: str, answer: str) -> None:
-        self.agent, self.answer = agent, answer
-        self.value = read_confidence(answer)
+    def __init__(self, agent: str, answer: str, value: float | None) -> None:
+        self.agent, self.answer, self.value = agent, answer, value
 
     def gather_traces(self) -> dict[str, Any]:
-        shown = {"agent": self.agent, "question": QUESTION, "answer": self.answer}
-        return {**super().gather_traces(), **shown, "value": self.value}
+        return {
+            **super().gather_traces(),
+            "agent": self.agent,
+            "question": QUESTION,
+            "answer": self.answer,
+            "value": self.value,
+        }
 
 
 def read_confidence(answer: str) -> float | None:
@@ -48,9 +52,8 @@ def ask_confidence(agent: AgentAdapter) -> None:
         else:
             answer = str(agent.run(QUESTION))
     except Exception as error:  # the agent's own code, whose verdict is not at stake any more
-        answer = f"{type(error).__name__}: {error}"
-        stated = StatedConfidence(agent.name, excerpt(answer))
-        stated.value = None
+        answer, value = excerpt(f"{type(error).__name__}: {error}"), None
     else:
-        stated = StatedConfidence(agent.name, answer)
+        value = read_confidence(answer)
+    stated = StatedConfidence(agent.name, answer, value)
     TaskContext.current().registry.register(TRACE, "agent", stated)

@@ -128,8 +128,9 @@ def mcp(options: McpOptions) -> RunResult | None:
     """
     load_mcp()
     if options.transport not in TRANSPORTS:
-        text = f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"transport is {options.transport!r}; choose one of: {', '.join(TRANSPORTS)}"
+        )
     agent = McpAgent()
     chosen = RunOptions.of(
         options,
@@ -160,6 +161,7 @@ def mcp(options: McpOptions) -> RunResult | None:
                 return _hold(conversation, prepared, options.on_result, closed.is_set)
         with over_http(server, host=options.host, port=options.port) as running:
             options.on_address(running.url)
-            silent = partial(_is_long_silent, conversation)
-            return _hold(conversation, prepared, options.on_result, silent)
+            return _hold(
+                conversation, prepared, options.on_result, partial(_is_long_silent, conversation)
+            )
     return None

@@ -105,8 +105,9 @@ class OutsideAgent:
 def _checked_args(scheme: str, args: Mapping[str, Any]) -> dict[str, Any]:
     known = sorted(ARGUMENTS[scheme])
     if unknown := sorted(args.keys() - ARGUMENTS[scheme]):
-        text = f"agent_args has {unknown[0]!r}, but an agent by {scheme} takes {', '.join(known)}"
-        raise ConfigurationError(text)
+        raise ConfigurationError(
+            f"agent_args has {unknown[0]!r}, but an agent by {scheme} takes {', '.join(known)}"
+        )
     limit, shared = args.get("turn_timeout", 0), args.get("shared", False)
     if type(limit) not in (int, float) or not 0 <= limit < 1e9:
         raise ConfigurationError(f"turn_timeout is {limit!r}; give seconds, or 0 for no limit")
@@ -124,8 +125,9 @@ def _variables(scheme: str, env: Sequence[str]) -> dict[str, str]:
     found = {}
     for name, equals, value in (each.partition("=") for each in env):
         if not name.isidentifier() or (not equals and name not in os.environ):
-            text = f"agent_env is {name!r}, which is not set here; give NAME or NAME=VALUE"
-            raise ConfigurationError(text)
+            raise ConfigurationError(
+                f"agent_env is {name!r}, which is not set here; give NAME or NAME=VALUE"
+            )
         found[name] = value if equals else os.environ[name]
     return found
 

@@ -107,8 +107,12 @@ class ModelSpec:
     def to_config(self) -> dict[str, object]:
         """Return the model for the run's configuration, which takes out the secrets."""
         prompt = {} if self.prompt is None else {"prompt": self.prompt}
-        asked = {"options": dict(self.options), "args": dict(self.args)}
-        return {"model": self.model_id, **asked, **prompt}
+        return {
+            "model": self.model_id,
+            "options": dict(self.options),
+            "args": dict(self.args),
+            **prompt,
+        }
 
 
 @dataclass(frozen=True)
@@ -149,8 +153,11 @@ class OwnAgent:
         return facts
 
     def to_config(self) -> dict[str, object]:
-        config: dict[str, object] = {"function": self.name, "args": dict(self.args)}
-        config |= getattr(self.make, "provenance", {})
+        config: dict[str, object] = {
+            "function": self.name,
+            "args": dict(self.args),
+            **getattr(self.make, "provenance", {}),
+        }
         if self.model:
             config |= {"model": self.model.model_id, "options": dict(self.model.options)}
         if self.rehearse:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from maseval.app.running.prices import Prices
 from maseval.benchmark.tau2.app.running.options import DATA_VERSION, RunOptions
 from maseval.benchmark.tau2.app.running.tasks import load_chosen
+from maseval.benchmark.tau2.scoring.case import texts_in
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.outcome import TaskKey
@@ -63,8 +64,7 @@ def reword(
     for task in tasks:
         if task.id in own:
             continue
-        told = task.user_data["instructions"]
-        found, lost = _reword_one(asked, told)
+        found, lost = _reword_one(asked, task.user_data["instructions"])
         if lost:
             failed[str(task.id)] = lost
             continue
@@ -108,7 +108,7 @@ def lost_facts(told: object, reworded: object) -> list[str]:
         if keys:
             return keys
     text = json.dumps(reworded, ensure_ascii=False)
-    facts = {fact for each in _texts(told) for fact in _facts(each)}
+    facts = {fact for each in texts_in(told) for fact in _facts(each)}
     return sorted(fact for fact in facts if fact not in text)
 
 
@@ -126,15 +126,6 @@ def _facts(text: str) -> Iterator[str]:
         begins = given[-1] in ".!?:"
 
 
-def _texts(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case Mapping():
-            for each in value.values():
-                yield from _texts(each)
-
-
 def read_rewordings(path: str | os.PathLike[str]) -> Mapping[str, Any]:
     """Read a file of rewordings: instructions by domain and task."""
     try:
@@ -144,10 +135,9 @@ def read_rewordings(path: str | os.PathLike[str]) -> Mapping[str, Any]:
             f"the rewordings in {path} cannot be read: {error}; {_WAY}"
         ) from error
     if not isinstance(found, dict) or not all(isinstance(each, dict) for each in found.values()):
-        text = (
+        raise ConfigurationError(
             f"{path} has no rewordings by domain and task; `maseval tau2 tasks --reword` makes them"
         )
-        raise ConfigurationError(text)
     return found
 
 

@@ -199,8 +199,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             return self._own_agents(agent, environment, task, trial, seed)
         adapter: AgentAdapter
         if isinstance(agent, Person):
-            tools = self._tool_definitions(environment)
-            adapter = agent.as_agent(task, environment, tools)
+            adapter = agent.as_agent(task, environment, self._tool_definitions(environment))
         else:
             seed, rate = seeds.derive_seed("agents/player"), agent.error_rate
             adapter = make_agent(agent.name, task, environment, seed=seed, error_rate=rate)

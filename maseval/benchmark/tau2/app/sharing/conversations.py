@@ -68,13 +68,21 @@ def _of_report(report: Tau2Report, setup: RecordedSetup) -> Conversation:
     """
     simulation: Shape | Omitted = report.form
     if isinstance(simulation, Omitted):
-        known = {"task_id": report.task_id, "trial": report.trial, "seed": report.seed}
-        simulation = {**report.simulation.raw, **known}
+        simulation = {
+            **report.simulation.raw,
+            "task_id": report.task_id,
+            "trial": report.trial,
+            "seed": report.seed,
+        }
     prompt, tools = _briefing(report, setup)
     found = conversation_of(report)
-    own = {"version": report.release.name, "solo": report.solo, "lenient": report.lenient or None}
     agent = {**found.agent, "tool_definitions": tools or None}
-    told = {**found.told, **own}
+    told = {
+        **found.told,
+        "version": report.release.name,
+        "solo": report.solo,
+        "lenient": report.lenient or None,
+    }
     return replace(found, record=simulation, told=told, agent=agent, prompt=prompt)
 
 
@@ -82,8 +90,9 @@ def _briefing(report: Tau2Report, setup: RecordedSetup) -> tuple[str | None, lis
     """Return the prompt and the tools of the agent, if they are still those of the run."""
     with suppress(MASEvalError):
         wanted = report.settings.get("policy_sha256")
-        found = (each for each in policies(report.world) if _hash(each) == wanted)
-        policy = next(found, None)
+        policy = next(
+            (p for p in policies(report.world) if sha256(p.encode()).hexdigest() == wanted), None
+        )
         wording = wording_of("ours" if report.texts.get("name") == "ours" else None, report.release)
         if report.texts and wording.sha256 != report.texts.get("sha256"):
             return policy, []
@@ -96,7 +105,3 @@ def _briefing(report: Tau2Report, setup: RecordedSetup) -> tuple[str | None, lis
             return setup.agent.prompt.replace("{policy}", policy), tools
         return wording.agent_prompt(policy), tools
     return None, []
-
-
-def _hash(policy: str) -> str:
-    return sha256(policy.encode()).hexdigest()

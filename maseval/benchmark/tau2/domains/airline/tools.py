@@ -441,8 +441,9 @@ def _check_payments(user: User, payments: list[Payment], total_price: int) -> No
             raise ValueError(f"Not enough balance in payment method {payment.payment_id}")
     paid = sum(payment.amount for payment in payments)
     if paid != total_price:
-        text = f"Payment amount does not add up, total price is {total_price}, but paid {paid}"
-        raise ValueError(text)
+        raise ValueError(
+            f"Payment amount does not add up, total price is {total_price}, but paid {paid}"
+        )
 
 
 def _charge(user: User, payment: Payment) -> None:

@@ -3,7 +3,7 @@
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     TODAY,
@@ -183,34 +183,32 @@ class AccountTools(Desk):
         self, account_id: str, amount: float, credit_type: str
     ) -> str:
         """Credit an amount to a checking account."""
-        credited, account = self._creditable(
+        return self._credit(
+            "checking",
             account_id,
             amount,
             credit_type,
             ("rebate_credit", "fee_refund"),
             ("checking",),
             "a checking account. Credits can only be applied to checking accounts.",
+            dollars,
         )
-        before = balance(account)
-        account["current_holdings"] = dollars(before + credited)
-        return self._credit_booked("checking", account_id, credited, credit_type, before)
 
     @discoverable(ToolType.WRITE)
     def apply_savings_account_credit_6831(
         self, account_id: str, amount: float, credit_type: str
     ) -> str:
         """Credit an amount to a savings account, whose holdings are written without a sign."""
-        credited, account = self._creditable(
+        return self._credit(
+            "savings",
             account_id,
             amount,
             credit_type,
             ("interest_correction", "fee_refund", "goodwill_credit"),
             ("saving", "savings"),
             "a savings account. This tool only applies to savings accounts.",
+            "{:.2f}".format,
         )
-        before = balance(account)
-        account["current_holdings"] = f"{before + credited:.2f}"
-        return self._credit_booked("savings", account_id, credited, credit_type, before)
 
     @discoverable(ToolType.WRITE)
     def submit_interest_discrepancy_report_7294(
@@ -245,15 +243,18 @@ class AccountTools(Desk):
             "calculations are applied going forward.",
         )
 
-    def _creditable(
+    def _credit(
         self,
+        kind: str,
         account_id: str,
         amount: float,
         credit_type: str,
         types: Sequence[str],
         classes: Collection[str],
         needed: str,
-    ) -> tuple[float, Row]:
+        write: Callable[[float], str],
+    ) -> str:
+        """Book a credit; ``write`` gives the new holdings in the form of such accounts."""
         if not account_id or not credit_type or amount is None:
             raise Refused("Error: Missing required parameters.")
         credited = number(amount, "Invalid credit amount. Must be a number.")
@@ -265,19 +266,17 @@ class AccountTools(Desk):
             raise Refused(f"Error: Account '{account_id}' is not {needed}")
         if not is_active(account):
             raise Refused(f"Error: Account '{account_id}' is not active.")
-        return credited, account
-
-    def _credit_booked(
-        self, kind: str, account_id: str, amount: float, credit_type: str, before: float
-    ) -> str:
-        seed = f"{kind}_credit:{account_id}:{credit_type}:{amount}:{TODAY}"
-        transaction = "txn_" + hex_id(seed)
+        before = balance(account)
+        account["current_holdings"] = write(before + credited)
+        transaction = "txn_" + hex_id(
+            f"{kind}_credit:{account_id}:{credit_type}:{credited}:{TODAY}"
+        )
         self.db.bank_account_transaction_history[transaction] = {
             "transaction_id": transaction,
             "account_id": account_id,
             "date": TODAY,
             "description": f"{credit_type.replace('_', ' ').upper()} - CUSTOMER SERVICE",
-            "amount": amount,
+            "amount": credited,
             "type": credit_type,
             "status": "posted",
         }
@@ -286,9 +285,9 @@ class AccountTools(Desk):
             f"  - Transaction ID: {transaction}",
             f"  - Account: {account_id}",
             f"  - Credit Type: {credit_type}",
-            f"  - Amount: {dollars(amount)}",
+            f"  - Amount: {dollars(credited)}",
             f"  - Previous Balance: {dollars(before)}",
-            f"  - New Balance: {dollars(before + amount)}",
+            f"  - New Balance: {dollars(before + credited)}",
         )
 
 

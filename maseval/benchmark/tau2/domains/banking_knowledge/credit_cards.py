@@ -157,8 +157,9 @@ class CreditCardTools(Desk):
             "status": "ACTIVE",
         }
         if not self.db.credit_card_account_flags.add(flag, row):
-            text = f"Error: Failed to apply account flag. Flag ID '{flag}' may already exist."
-            raise Refused(text)
+            raise Refused(
+                f"Error: Failed to apply account flag. Flag ID '{flag}' may already exist."
+            )
         return lines(
             "Account flag applied successfully!",
             f"  - Flag ID: {flag}",
@@ -319,17 +320,17 @@ class CreditCardTools(Desk):
 
     def _card_of(self, account_id: str, user_id: str) -> Row:
         """A customer's card, by its key."""
-        named = f"Credit card account '{account_id}'"
-        card = self._row("credit_card_accounts", account_id, f"{named} not found.")
-        if card.get("user_id") != user_id:
-            raise Refused(f"Error: {named} does not belong to user '{user_id}'.")
-        return card
+        return self._owned("credit_card_accounts", "Credit card account", account_id, user_id)
 
-    def _checking_account(self, account_id: str, user_id: str) -> Row:
-        named = f"Checking account '{account_id}'"
-        account = self._row("accounts", account_id, f"{named} not found.")
+    def _owned(self, table: str, kind: str, account_id: str, user_id: str) -> Row:
+        named = f"{kind} '{account_id}'"
+        account = self._row(table, account_id, f"{named} not found.")
         if account.get("user_id") != user_id:
             raise Refused(f"Error: {named} does not belong to user '{user_id}'.")
+        return account
+
+    def _checking_account(self, account_id: str, user_id: str) -> Row:
+        account = self._owned("accounts", "Checking account", account_id, user_id)
         if account.get("class") != "checking":
             raise Refused(f"Error: Account '{account_id}' is not a checking account.")
         return account

@@ -139,8 +139,9 @@ class DebitCardOrderTools(Desk):
                 f"{account.get('class')} account."
             )
         if account.get("status") != "OPEN":
-            text = f"Error: Account must be OPEN. {named} has status: {account.get('status')}"
-            raise Refused(text)
+            raise Refused(
+                f"Error: Account must be OPEN. {named} has status: {account.get('status')}"
+            )
         if account.get("user_id") != user_id:
             raise Refused(f"Error: {named} does not belong to user '{user_id}'.")
         return account
@@ -152,8 +153,9 @@ class DebitCardOrderTools(Desk):
                 f"{dollars(held)}"
             )
         if _any_of(self.db.debit_card_orders, account_id, "PENDING"):
-            text = f"Error: There is already a pending debit card order for account '{account_id}'."
-            raise Refused(text)
+            raise Refused(
+                f"Error: There is already a pending debit card order for account '{account_id}'."
+            )
         if _any_of(self.db.debit_cards, account_id, "ACTIVE"):
             raise Refused(
                 f"Error: Account '{account_id}' already has an active debit card. Maximum 1 active "
@@ -434,8 +436,9 @@ def _require_digits(value: str, count: int, name: str) -> None:
 def _require_good_pin(pin: str) -> None:
     _require_digits(pin, 4, "PIN")
     if pin in _SEQUENCES:
-        text = "Error: PIN cannot be sequential (e.g., 1234). Please choose a more secure PIN."
-        raise Refused(text)
+        raise Refused(
+            "Error: PIN cannot be sequential (e.g., 1234). Please choose a more secure PIN."
+        )
     if len(set(pin)) == 1:
         raise Refused(
             "Error: PIN cannot be all the same digit (e.g., 1111). Please choose a more secure PIN."
@@ -444,12 +447,14 @@ def _require_good_pin(pin: str) -> None:
 
 def _require_same_digits(card: Row, last_4_digits: str) -> None:
     if card.get("last_4_digits") != last_4_digits:
-        text = "Error: Card verification failed. The last 4 digits do not match our records."
-        raise Refused(text)
+        raise Refused(
+            "Error: Card verification failed. The last 4 digits do not match our records."
+        )
 
 
 def _require_active(card: Row, action: str, passive: str) -> None:
     status = card.get("status")
     if status != "ACTIVE":
-        text = f"Error: Cannot {action}. Card status is {status}. Only ACTIVE cards can {passive}."
-        raise Refused(text)
+        raise Refused(
+            f"Error: Cannot {action}. Card status is {status}. Only ACTIVE cards can {passive}."
+        )

@@ -369,5 +369,6 @@ def _check_increase(new: int, current: float) -> None:
             f"Maximum temporary limit is ${most} (150% of current ${current} limit)."
         )
     if new <= current:
-        text = f"Error: Requested limit ${new} is not higher than the current limit of ${current}."
-        raise Refused(text)
+        raise Refused(
+            f"Error: Requested limit ${new} is not higher than the current limit of ${current}."
+        )

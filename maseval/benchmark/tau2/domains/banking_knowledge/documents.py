@@ -369,8 +369,9 @@ def safe_name(document_id: str) -> str:
 def export(documents: Sequence[Document], folder: Path) -> None:
     """Write the documents, and an index of them, into a folder."""
     for document in documents:
-        text = f"# {document.title}\n\n{document.content}"
-        (folder / f"{safe_name(document.id)}.md").write_text(text, encoding="utf-8")
+        (folder / f"{safe_name(document.id)}.md").write_text(
+            f"# {document.title}\n\n{document.content}", encoding="utf-8"
+        )
     by_id = sorted(documents, key=lambda document: document.id)
     entries = "".join(f"- **{safe_name(each.id)}.md** - {each.title}\n" for each in by_id)
     head = f"# Knowledge Base Index\n\n**Total documents:** {len(documents)}\n\n## Documents\n\n"
@@ -393,8 +394,9 @@ class Shell:
 
     def _run_in_sandbox(self, command: str) -> CommandResult:
         if what := _find_escape(command):
-            text = f"Error: Command blocked - contains '{what}' which could escape the sandbox"
-            return CommandResult(1, "", text)
+            return CommandResult(
+                1, "", f"Error: Command blocked - contains '{what}' which could escape the sandbox"
+            )
         try:
             done = subprocess.run(
                 self._bwrap_command(command),

@@ -179,8 +179,12 @@ class TransactionTools(Desk):
         )
         if customer_max_liability_amount is None:
             raise Refused("Error: customer_max_liability_amount is required.")
-        facts = (card_in_possession, contacted_merchant)
-        if None in (*facts, police_report_filed, written_statement_provided):
+        if None in (
+            card_in_possession,
+            contacted_merchant,
+            police_report_filed,
+            written_statement_provided,
+        ):
             raise Refused(
                 "Error: card_in_possession, contacted_merchant, police_report_filed, and "
                 "written_statement_provided are required boolean fields."

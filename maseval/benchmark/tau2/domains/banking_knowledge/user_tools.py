@@ -169,8 +169,9 @@ class KnowledgeUserTools(Desk):
         """
         given = given_to(locals())
         if card_type not in _APPLIED_FOR:
-            text = f"Error: Invalid card_type '{card_type}'. Must be one of: {list(_APPLIED_FOR)}"
-            raise Refused(text)
+            raise Refused(
+                f"Error: Invalid card_type '{card_type}'. Must be one of: {list(_APPLIED_FOR)}"
+            )
         income = number(annual_income, "Invalid annual_income. Must be a number.")
         seed = f"credit_card:{card_type}:{customer_name}:{income}:{rho_bank_subscription}"
         key = hex_id(seed)

@@ -253,8 +253,9 @@ class KnowledgeVariant(NamedTuple):
         try:
             descriptions()
         except DataError as error:
-            text = f"{NAME} needs the original's texts, which describe its tools: {error}"
-            raise NotReadyError(text) from error
+            raise NotReadyError(
+                f"{NAME} needs the original's texts, which describe its tools: {error}"
+            ) from error
 
     def _values(self, folder: Path, task: Mapping[str, Any]) -> dict[str, str]:
         match self.name:
@@ -325,8 +326,9 @@ def variant_named(name: str) -> KnowledgeVariant:
         return VARIANTS["alltools" if name == "AllTools" else name]
     except KeyError:
         known = sorted(VARIANTS)
-        text = f"Unknown retrieval variant: '{name}'. Available: {known}"
-        raise ConfigurationError(text) from None
+        raise ConfigurationError(
+            f"Unknown retrieval variant: '{name}'. Available: {known}"
+        ) from None
 
 
 CHOICES = (

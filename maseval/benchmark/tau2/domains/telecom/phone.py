@@ -259,6 +259,21 @@ def _phone_of(company: TelecomDB) -> TelecomUserDB:
     return company.user_db
 
 
+def _switch(
+    wanted: bool, toggle: Callable[[TelecomUserDB], bool], answer: str
+) -> Callable[["PhoneStage"], str]:
+    """Make a method for tasks that toggles until a switch is as wanted, and at least once."""
+
+    @for_tasks
+    def turn(self: "PhoneStage") -> str:
+        # Also where the switch is already as wanted: the searches and side effects count.
+        while toggle(self.db) != wanted:
+            pass
+        return answer
+
+    return turn
+
+
 class PhoneStage(CoupledTools[TelecomUserDB]):
     """Sets the stage for a task, and checks how the phone was left."""
 
@@ -290,16 +305,8 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
         """Make the phone look for a network."""
         search_network(self.db)
 
-    @for_tasks
-    def turn_airplane_mode_on(self) -> str:
-        """Toggle until on. As for all switches here, at least once."""
-        self._toggle_until(True, toggle_airplane_mode)
-        return "Airplane Mode is now ON."
-
-    @for_tasks
-    def turn_airplane_mode_off(self) -> str:
-        self._toggle_until(False, toggle_airplane_mode)
-        return "Airplane Mode is now OFF."
+    turn_airplane_mode_on = _switch(True, toggle_airplane_mode, "Airplane Mode is now ON.")
+    turn_airplane_mode_off = _switch(False, toggle_airplane_mode, "Airplane Mode is now OFF.")
 
     @for_tasks
     def turn_data_on(self) -> str:
@@ -307,35 +314,11 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
         self.db.device.data_enabled = True
         return "Data connection restored."
 
-    @for_tasks
-    def turn_data_off(self) -> str:
-        self._toggle_until(False, toggle_data)
-        return "Data connection broken."
-
-    @for_tasks
-    def turn_roaming_on(self) -> str:
-        self._toggle_until(True, toggle_roaming)
-        return "Data Roaming is now ON."
-
-    @for_tasks
-    def turn_roaming_off(self) -> str:
-        self._toggle_until(False, toggle_roaming)
-        return "Data Roaming is now OFF."
-
-    @for_tasks
-    def turn_data_saver_mode_on(self) -> str:
-        self._toggle_until(True, toggle_data_saver_mode)
-        return "Data Saver Mode is now ON."
-
-    @for_tasks
-    def turn_data_saver_mode_off(self) -> str:
-        self._toggle_until(False, toggle_data_saver_mode)
-        return "Data Saver Mode is now OFF."
-
-    def _toggle_until(self, wanted: bool, toggle: Callable[[TelecomUserDB], bool]) -> None:
-        # Also where the switch is already as wanted: the searches and side effects count.
-        while toggle(self.db) != wanted:
-            pass
+    turn_data_off = _switch(False, toggle_data, "Data connection broken.")
+    turn_roaming_on = _switch(True, toggle_roaming, "Data Roaming is now ON.")
+    turn_roaming_off = _switch(False, toggle_roaming, "Data Roaming is now OFF.")
+    turn_data_saver_mode_on = _switch(True, toggle_data_saver_mode, "Data Saver Mode is now ON.")
+    turn_data_saver_mode_off = _switch(False, toggle_data_saver_mode, "Data Saver Mode is now OFF.")
 
     @for_tasks
     def unseat_sim_card(self) -> str:

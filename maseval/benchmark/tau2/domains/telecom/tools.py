@@ -127,8 +127,10 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         line = own(self.db.lines, line)
         line.status = LineStatus.SUSPENDED
         line.suspension_start_date = TODAY
-        message = "Line suspended successfully. $5/month holding fee will apply."
-        return {"message": message, "line": line}
+        return {
+            "message": "Line suspended successfully. $5/month holding fee will apply.",
+            "line": line,
+        }
 
     @is_tool(ToolType.WRITE)
     def resume_line(self, customer_id: str, line_id: str) -> dict[str, object]:

@@ -86,15 +86,21 @@ def initial_data_is_ignored(task: AuditedTask) -> Iterator[TaskFinding]:
     given = task.spec.start.initialization_data or {}
     ignored = sorted(key for key, value in given.items() if key not in _KNOWN_INITIAL_DATA)
     if ignored:
-        text = f"initialization_data has {', '.join(ignored)} besides agent_data, which is ignored"
-        yield task.finding("initial data is ignored", "warning", text)
+        yield task.finding(
+            "initial data is ignored",
+            "warning",
+            f"initialization_data has {', '.join(ignored)} besides agent_data, which is ignored",
+        )
 
 
 def gold_changes_nothing(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find a reference solution that only reads, where the end state counts."""
     if task.looks_at_the_world and task.counts(RewardType.DB) and task.gold.state == task.start:
-        text = f"its {len(task.spec.actions)} gold actions leave the database unchanged"
-        yield task.finding("gold changes nothing", "info", text)
+        yield task.finding(
+            "gold changes nothing",
+            "info",
+            f"its {len(task.spec.actions)} gold actions leave the database unchanged",
+        )
 
 
 def gold_misses_its_checks(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -126,8 +132,11 @@ def criteria_can_only_pass(task: AuditedTask) -> Iterator[TaskFinding]:
         yield task.finding("criteria can only pass", "error", "the task has no criteria")
     elif not any(map(task.criteria.can_fail, task.criteria.reward_basis)):
         basis = [kind.value for kind in task.criteria.reward_basis]
-        text = f"it has no criterion that can fail; scored: {', '.join(basis) or 'nothing'}"
-        yield task.finding("criteria can only pass", "error", text)
+        yield task.finding(
+            "criteria can only pass",
+            "error",
+            f"it has no criterion that can fail; scored: {', '.join(basis) or 'nothing'}",
+        )
 
 
 def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -142,24 +151,33 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
         return
     if task.counts(RewardType.ENV_ASSERTION) and not task.assertions_hold(task.new_world()):
         return
-    text = "an agent that does nothing and says nothing gets the full reward"
-    yield task.finding("doing nothing passes", "warning", text)
+    yield task.finding(
+        "doing nothing passes",
+        "warning",
+        "an agent that does nothing and says nothing gets the full reward",
+    )
 
 
 def text_can_never_match(task: AuditedTask) -> Iterator[TaskFinding]:
     """Commas are removed from what the agent says, so a text with one is never found."""
     for info in (task.criteria and task.criteria.communicate_info) or ():
         if "," in info and task.counts(RewardType.COMMUNICATE):
-            text = f"{info!r} has a comma, and commas are removed from what the agent says"
-            yield task.finding("text can never match", "error", text)
+            yield task.finding(
+                "text can never match",
+                "error",
+                f"{info!r} has a comma, and commas are removed from what the agent says",
+            )
 
 
 def text_matches_by_chance(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find a text so short that a wrong answer has it too."""
     for info in (task.criteria and task.criteria.communicate_info) or ():
         if len(info) <= 2 and task.counts(RewardType.COMMUNICATE):
-            text = f"{info!r} also matches inside any longer number or word"
-            yield task.finding("text matches by chance", "warning", text)
+            yield task.finding(
+                "text matches by chance",
+                "warning",
+                f"{info!r} also matches inside any longer number or word",
+            )
 
 
 def equal_requests(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
@@ -171,8 +189,11 @@ def equal_requests(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iter
     for first, *others in asked.values():
         for other in others:
             if first.gold.state != other.gold.state:
-                text = f"tasks {first.id} and {other.id} have one request, but different end states"
-                yield audited.finding("stored twice with different gold", "error", text)
+                yield audited.finding(
+                    "stored twice with different gold",
+                    "error",
+                    f"tasks {first.id} and {other.id} have one request, but different end states",
+                )
 
 
 def against_the_policy(task: AuditedTask) -> Iterator[TaskFinding]:
@@ -310,8 +331,9 @@ def _look(task: AuditedTask, looks: Iterable[TaskCheck]) -> Iterator[TaskFinding
     except DataUnavailableError:  # then no task can be played, and it is not the task's fault
         raise
     except Exception as error:  # a task's own functions: their faults are findings
-        text = f"it cannot be played: {type(error).__name__}: {error}"
-        yield task.finding("task cannot be read", "error", text)
+        yield task.finding(
+            "task cannot be read", "error", f"it cannot be played: {type(error).__name__}: {error}"
+        )
 
 
 def check_domain(domain: str | Domain) -> list[str]:

@@ -165,8 +165,11 @@ def _is_written(task: AuditedTask, value: str) -> bool:
 def _contradiction(
     task: AuditedTask, what: str, value: str, why: str, severity: Severity = "warning"
 ) -> TaskFinding:
-    text = f"the user is told the {what} {value!r}, but {why}"
-    return task.finding("persona contradicts the database", severity, text)
+    return task.finding(
+        "persona contradicts the database",
+        severity,
+        f"the user is told the {what} {value!r}, but {why}",
+    )
 
 
 def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:

@@ -206,8 +206,12 @@ def value_invented_by_the_user(failure: Failure) -> Finding | None:
     for value, at in failure.invented_values():
         used = (e for e in failure.wrong if value in words.telling_values(e.call["arguments"]))
         if any(used):
-            text = f"the user gives {value!r}, which is not in its task"
-            return _blame("user", "invented fact", text, message=at)
+            return _blame(
+                "user",
+                "invented fact",
+                f"the user gives {value!r}, which is not in its task",
+                message=at,
+            )
     return None
 
 
@@ -222,8 +226,12 @@ def went_in_circles(failure: Failure) -> Finding | None:
     last = [*takewhile(lambda e: render_call(e.call) == render_call(calls[0].call), calls)]
     if len(last) < _LOOP or last[0].call["requestor"] != "assistant":
         return None
-    text = f"{_cut_off(failure)}, the last {len(last)} calls identical: {render_call(last[0].call)}"
-    return _blame("agent", "went in circles", text, message=last[-1].message_index)
+    return _blame(
+        "agent",
+        "went in circles",
+        f"{_cut_off(failure)}, the last {len(last)} calls identical: {render_call(last[0].call)}",
+        message=last[-1].message_index,
+    )
 
 
 def _cut_off(failure: Failure) -> str:

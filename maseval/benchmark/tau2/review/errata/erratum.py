@@ -81,8 +81,9 @@ class Correction(_Entry):
     def _says_one_thing(self) -> Self:
         corrects = self.gold is not None or self.tell is not None or bool(self.accept)
         if [self.leave_out, self.stands, corrects].count(True) != 1:
-            text = "give either leave_out: true, or stands: true, or some of gold, tell and accept"
-            raise ValueError(text)
+            raise ValueError(
+                "give either leave_out: true, or stands: true, or some of gold, tell and accept"
+            )
         return self
 
     def __str__(self) -> str:

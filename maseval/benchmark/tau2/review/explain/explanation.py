@@ -39,6 +39,7 @@ from maseval.benchmark.tau2.review.explain.tracing import (
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.finding import Finding, Section
 from maseval.core.outcome import is_successful
+from maseval.core.words import cut
 
 CHECKS, END_STATE = "Checks", "End state"
 _WHERE = {"end": "", "start": " (before the recorded writes)", "instead": " (in its place)"}
@@ -131,12 +132,8 @@ def _change(change: CallChange) -> str:
 def format_value(value: object, length: int = 160) -> str:
     """Return a value as it stands in JSON, cut where it gets long."""
     if value is ABSENT:
-        return _cut(str(ABSENT.value), length)
-    return _cut(json.dumps(value, default=str, ensure_ascii=False), length)
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"
+        return cut(str(ABSENT.value), length)
+    return cut(json.dumps(value, default=str, ensure_ascii=False), length)
 
 
 @dataclass(frozen=True)

@@ -234,8 +234,11 @@ def divergence(
     if lost is not None:
         return lost
     if open_to_the_end:
-        reason = "the missing calls could have been made until the conversation ended"
-        return Divergence(True, reason, last_message)
+        return Divergence(
+            True,
+            "the missing calls could have been made until the conversation ended",
+            last_message,
+        )
     if histories is None:
         return Divergence(False, "assertions can be met by more than one end state")
     if not domain.permanence:

@@ -195,8 +195,15 @@ def _play(
         call = made.call
         rules = book.about(call) if call["requestor"] == "assistant" else ()
         if rules:
-            tools = world.tools, world.user_tools
-            moment = CallMoment(call, made.message_index, *tools, talk, made.answer, ticket)
+            moment = CallMoment(
+                call,
+                made.message_index,
+                world.tools,
+                world.user_tools,
+                talk,
+                made.answer,
+                ticket,
+            )
             for rule in rules:
                 findings.ask(rule, moment)
         # A tool that is no write may change what later calls can do.

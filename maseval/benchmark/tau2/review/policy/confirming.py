@@ -90,8 +90,9 @@ def transfer_is_announced(domain: str, place: str) -> Rule:
         for at in handed[:1]:
             later = [said for said in talk.agent if said.message_index > at]
             if later and TRANSFER_TEXT not in (text := later[0].text):
-                values = {"said": text}
-                yield Broken("other words follow the transfer", values, later[0].message_index)
+                yield Broken(
+                    "other words follow the transfer", {"said": text}, later[0].message_index
+                )
 
     return require_sentence
 

@@ -72,9 +72,6 @@ class AirlineCall(CallMoment):
         listed = value if isinstance(value, list) else []
         return [each for each in listed if isinstance(each, Mapping)]
 
-    def find_user(self, user_id: object) -> User | None:
-        return _find(self.db.users, user_id)
-
     def find_reservation(self, reservation_id: object) -> Reservation | None:
         return _find(self.db.reservations, reservation_id)
 
@@ -90,7 +87,7 @@ class AirlineCall(CallMoment):
     def owner(self) -> User | None:
         """The user whom the call names, or whose reservation it names."""
         owner = self.reservation.user_id if self.reservation else self.arguments.get("user_id")
-        return self.find_user(owner)
+        return _find(self.db.users, owner)
 
     @property
     def passengers(self) -> list[Mapping[str, Any]]:
@@ -186,8 +183,10 @@ def own_record(call: AirlineCall) -> Iterator[Answer]:
     if owner is None or is_said(owner.user_id, told):
         return
     if others := _others(call, told, owner):
-        text = f"the change is made for {owner.user_id}, and the user is {', '.join(others)}"
-        yield Broken(text, {"user": others})
+        yield Broken(
+            f"the change is made for {owner.user_id}, and the user is {', '.join(others)}",
+            {"user": others},
+        )
 
 
 def _others(call: AirlineCall, told: str, owner: User) -> list[str]:
@@ -266,5 +265,4 @@ def passengers_known(call: AirlineCall) -> Iterator[Answer]:
             if has_spoken_numbers(said):
                 yield CannotTell(f"the birthday of {' '.join(name)} may have been read out")
             else:
-                text = f"nobody has said that {' '.join(name)} was born on {born}"
-                yield Broken(text)
+                yield Broken(f"nobody has said that {' '.join(name)} was born on {born}")

@@ -119,8 +119,9 @@ def flights_can_be_booked(call: AirlineCall) -> Iterator[Answer]:
     for wanted in call.flights:
         status = call.status_of(*wanted)
         if wanted not in call.flights_kept and status != "available":
-            text = f"flight {wanted[0]} on {wanted[1]} is taken, which is {status or 'unknown'}"
-            yield Broken(text)
+            yield Broken(
+                f"flight {wanted[0]} on {wanted[1]} is taken, which is {status or 'unknown'}"
+            )
 
 
 @airline.state("book.journey", "Book flight, 2nd paragraph", BOOK)
@@ -151,8 +152,9 @@ def _other_journey(
     if not legs:
         yield Broken(f"no flight is left of the journey {wanted}")
     elif (legs[0][0], legs[-1][1]) != (origin, origin if returns else destination):
-        text = f"the flights go from {legs[0][0]} to {legs[-1][1]}, but the journey is {wanted}"
-        yield Broken(text)
+        yield Broken(
+            f"the flights go from {legs[0][0]} to {legs[-1][1]}, but the journey is {wanted}"
+        )
     elif destination not in [reached for _, reached in legs]:
         yield Broken(f"the flights do not go to {destination}")
     elif broken:
@@ -168,8 +170,9 @@ def basic_economy_stays(call: AirlineCall) -> Iterator[Answer]:
     before = [(flight.flight_number, flight.date) for flight in reservation.flights]
     after = call.flights
     if sorted(before) != sorted(after):
-        text = f"the flights of the basic economy reservation {reservation.reservation_id} change"
-        yield Broken(text)
+        yield Broken(
+            f"the flights of the basic economy reservation {reservation.reservation_id} change"
+        )
 
 
 @airline.state("cabin.flown", "Modify flight, Change cabin, 1st bullet", FLIGHTS)

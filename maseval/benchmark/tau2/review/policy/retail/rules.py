@@ -283,8 +283,9 @@ def gift_card_covers_it(call: RetailCall) -> Iterator[Answer]:
     """A gift card that is to pay has enough balance."""
     method, amount = call.method, call.booked
     if isinstance(method, GiftCard) and amount is not None and method.balance < amount:
-        text = f"gift card {method.id} has {method.balance:.2f}, and {amount:.2f} is to be paid"
-        yield Broken(text)
+        yield Broken(
+            f"gift card {method.id} has {method.balance:.2f}, and {amount:.2f} is to be paid"
+        )
 
 
 @retail.state("modify_payment.other", "Modify payment: 1st paragraph", MODIFY_PAYMENT)
@@ -318,8 +319,9 @@ def identity_comes_first(call: RetailCall) -> Iterator[Answer]:
     # Of several uses the first is reported.
     uses = (each for each in call.earlier_calls if each.call["name"] in (*_PROFILE, *_ORDERS))
     if not call.found_users and all(each.failed for each in uses):
-        text = "records are used before the customer was found by email, or by name and zip code"
-        yield Broken(text)
+        yield Broken(
+            "records are used before the customer was found by email, or by name and zip code"
+        )
 
 
 @retail.flow("identity.said", "Introduction: 2nd paragraph", *FINDING)
@@ -412,8 +414,10 @@ def strangers_order_is_not_told(call: RetailCall) -> Iterator[Answer]:
     facts = [order.address.address1, *(item.name for item in order.items)]
     told = [each for each in facts if each.lower() in report.lower]
     if any(each.lower() not in call.user_said.lower() for each in told):
-        text = f"order {order.order_id} of {order.user_id} is disclosed to {helped}"
-        yield Broken(text, message_index=report.message_index)
+        yield Broken(
+            f"order {order.order_id} of {order.user_id} is disclosed to {helped}",
+            message_index=report.message_index,
+        )
 
 
 RULES = (

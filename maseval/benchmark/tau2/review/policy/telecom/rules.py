@@ -192,8 +192,10 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
     # Without a text of the agent after the user's first one, the user does it unasked.
     asked = [each for each in talk.agent_before(first.message_index) if each.message_index]
     if asked:
-        text = f"the user does {first.call['name']} on the phone before anybody was identified"
-        yield Broken(text, message_index=first.message_index)
+        yield Broken(
+            f"the user does {first.call['name']} on the phone before anybody was identified",
+            message_index=first.message_index,
+        )
 
 
 @telecom.talk("plan.price", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
@@ -205,8 +207,11 @@ def check_plan_prices(talk: Talk) -> Iterator[Answer]:
             plans = [float(each) for each in _PLAN_PRICE.findall(known)]
             differences = {one - other for one in plans for other in plans}
             if price not in differences.union(map(float, _FIGURE.findall(known))):
-                text = f"nothing that was read says ${price:g} per month"
-                yield Broken(text, {"said": said.text}, said.message_index)
+                yield Broken(
+                    f"nothing that was read says ${price:g} per month",
+                    {"said": said.text},
+                    said.message_index,
+                )
                 return
 
 
@@ -232,8 +237,11 @@ def check_usage(talk: Talk) -> Iterator[Answer]:
     figures = {value for each in own for value in each.values()}
     for said, line in told if own else ():
         if line not in own and line["data_used_gb"] not in figures:
-            text = f"{line['data_used_gb']} GB were used on {line['line_id']}, another line"
-            yield Broken(text, {"said": said.text}, said.message_index)
+            yield Broken(
+                f"{line['data_used_gb']} GB were used on {line['line_id']}, another line",
+                {"said": said.text},
+                said.message_index,
+            )
             return
 
 
