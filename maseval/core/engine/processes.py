@@ -22,7 +22,7 @@ from maseval.core.engine.children import (
 from maseval.core.engine.engines import Job, WorkersUnavailableError
 from maseval.core.engine.own_modules import own_modules
 from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run
-from maseval.core.engine.remote_workers import RemoteWorkers, shortest_wait
+from maseval.core.engine.remote_workers import LOOK_SECONDS, RemoteWorkers
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place, Worker
 from maseval.core.exceptions import ConfigurationError
@@ -142,10 +142,10 @@ class ProcessWorkers(RemoteWorkers):
         process.begin(pack(equipment), alone=alone)
         return process
 
-    def wait(self, timeout: float | None) -> None:
+    def wait(self) -> None:
         self._hand_out()
         if not self.finished:
-            wait_for(self._processes, shortest_wait(timeout))
+            wait_for(self._processes, LOOK_SECONDS)
 
     def _hand_out(self) -> None:
         """Send what waits: all for one process together, so that each begins before any goes on."""

@@ -11,17 +11,12 @@ from typing import Literal
 
 from maseval.core.engine.engines import Finished, Job, WorkerEvent
 from maseval.core.engine.parcel import WorkerExceptionError, WorkResult, unpack
-from maseval.core.engine.repetition import Repetition, RepetitionResult
+from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place
 from maseval.core.exceptions import MASEvalError, WorkerDiedError
 
-# Between two looks at whether the run is stopping.
-_LONGEST_WAIT = 0.5
-
-
-def shortest_wait(timeout: float | None) -> float:
-    """Return for how long to wait at once."""
-    return _LONGEST_WAIT if timeout is None else min(timeout, _LONGEST_WAIT)
+LOOK_SECONDS = 0.5
+"""Between two looks at whether the run is stopping."""
 
 
 class RemoteWorkers(ABC):
@@ -48,10 +43,6 @@ class RemoteWorkers(ABC):
         if not self.finished:
             self.attend()
         return self.finished.popleft() if self.finished else None
-
-    def give_up(self, repetition: Repetition) -> RepetitionResult | None:
-        # Its process does by itself, and ends if it stands still.
-        return None
 
     def receive(self, repetition: Repetition, data: bytes) -> None:
         """Take what a worker's ``run`` has returned."""

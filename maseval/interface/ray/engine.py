@@ -20,7 +20,7 @@ from maseval.core.engine.children import usable_cores
 from maseval.core.engine.engines import Job, WorkersUnavailableError
 from maseval.core.engine.own_modules import own_modules
 from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run
-from maseval.core.engine.remote_workers import RemoteWorkers, shortest_wait
+from maseval.core.engine.remote_workers import LOOK_SECONDS, RemoteWorkers
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place
 from maseval.core.exceptions import ConfigurationError
@@ -156,10 +156,10 @@ class RayWorkers(RemoteWorkers):
         self._under_way.add(call)
         call.reference.future().add_done_callback(arrived)
 
-    def wait(self, timeout: float | None) -> None:
+    def wait(self) -> None:
         self._connection.head.check()
         if not self.finished:
-            self._bell.wait(shortest_wait(timeout))
+            self._bell.wait(LOOK_SECONDS)
 
     def stop(self) -> None:
         for actor in self._actors:
