@@ -1,6 +1,5 @@
 """ProcessEngine: several processes on this machine, and nothing to install."""
 
-import math
 import platform
 import queue
 import sys
@@ -22,10 +21,9 @@ from maseval.core.engine.children import (
 from maseval.core.engine.engines import Job, WorkersUnavailableError
 from maseval.core.engine.own_modules import own_modules
 from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run
-from maseval.core.engine.remote_workers import LOOK_SECONDS, RemoteWorkers
+from maseval.core.engine.remote_workers import LOOK_SECONDS, RemoteEngine, RemoteWorkers
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place, Worker
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
 # A repetition whose process died so often is to blame.
@@ -111,9 +109,7 @@ class ProcessWorkers(RemoteWorkers):
         self._waiting, self._suspects = deque[Assignment](), deque[Assignment]()
         self._processes: list[WorkerProcess] = []
         self._failed_starts = 0
-        most = min(engine.processes, self.size, job.repetitions)
-        self._count = max(1, most)
-        self._room = math.ceil(min(self.size, job.repetitions) / self._count)
+        self._count, self._room = self.share(engine.most_processes(usable_cores()))
         self._run: bytes
 
     @contextmanager
@@ -220,7 +216,7 @@ class ProcessWorkers(RemoteWorkers):
         raise WorkersUnavailableError(why)
 
 
-class ProcessEngine:
+class ProcessEngine(RemoteEngine):
     """Processes of this machine, each with many repetitions at once.
 
     Args:
@@ -229,19 +225,16 @@ class ProcessEngine:
     """
 
     def __init__(self, processes: int | None = None, *, force: bool = False) -> None:
-        if processes is not None and processes < 1:
-            raise ConfigurationError(f"processes is {processes}; give at least 1")
-        wanted = processes or usable_cores()
-        self.processes = wanted if force else min(wanted, usable_cores())
-        self.kept: list[WorkerProcess] = []
+        super().__init__(processes, force=force)
         self._is_shared = False
 
     @contextmanager
     def shared(self, size: int) -> Iterator[None]:
         """Fork the processes of several runs now; see ``Engine``."""
         self._is_shared = True
+        number = min(self.most_processes(usable_cores()), size)
         if may_fork():
-            self.kept += [WorkerProcess() for _ in range(min(self.processes, size))]
+            self.kept += [WorkerProcess() for _ in range(number)]
         try:
             yield
         finally:
@@ -257,7 +250,3 @@ class ProcessEngine:
 
     def workers(self, job: Job) -> ProcessWorkers:
         return ProcessWorkers(self, job)
-
-    def __getstate__(self) -> dict[str, object]:
-        # The options of a run hold it, and are sent to the workers with its benchmark.
-        return {**vars(self), "kept": [], "_is_shared": False}

@@ -5,18 +5,33 @@ again, in the end each in a process of its own: one that kills its process every
 way and given up, and the others are not harmed by it.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import Literal
+from typing import Any, Literal
 
 from maseval.core.engine.engines import Finished, Job, WorkerEvent
 from maseval.core.engine.parcel import WorkerExceptionError, WorkResult, unpack
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place
-from maseval.core.exceptions import MASEvalError, WorkerDiedError
+from maseval.core.exceptions import ConfigurationError, MASEvalError, WorkerDiedError
 
 LOOK_SECONDS = 0.5
 """Between two looks at whether the run is stopping."""
+
+
+class RemoteEngine:
+    """The processes of an engine: how many there may be, and those that wait for the next run."""
+
+    def __init__(self, processes: int | None, *, force: bool) -> None:
+        if processes is not None and processes < 1:
+            raise ConfigurationError(f"processes is {processes}; give at least 1")
+        self.processes, self.force = processes, force
+        self.kept: list[Any] = []
+
+    def most_processes(self, cores: int) -> int:
+        wanted = self.processes or cores
+        return wanted if self.force else min(wanted, cores)
 
 
 class RemoteWorkers(ABC):
@@ -27,6 +42,12 @@ class RemoteWorkers(ABC):
         self.job = job
         self.finished: deque[Finished] = deque()
         self._said_stop = False
+
+    def share(self, processes: int) -> tuple[int, int]:
+        """Return how many of so many processes the run needs, and how much each does at once."""
+        together = min(self.size, self.job.repetitions)
+        number = max(1, min(processes, together))
+        return number, math.ceil(together / number)
 
     @abstractmethod
     def attend(self) -> None:

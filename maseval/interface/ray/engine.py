@@ -5,7 +5,6 @@ dies, Ray starts it elsewhere and makes its calls once more. What dies again is 
 which Ray tries as often as it may.
 """
 
-import math
 import sys
 import threading
 import time
@@ -20,7 +19,7 @@ from maseval.core.engine.children import usable_cores
 from maseval.core.engine.engines import Job, WorkersUnavailableError
 from maseval.core.engine.own_modules import own_modules
 from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run
-from maseval.core.engine.remote_workers import LOOK_SECONDS, RemoteWorkers
+from maseval.core.engine.remote_workers import LOOK_SECONDS, RemoteEngine, RemoteWorkers
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place
 from maseval.core.exceptions import ConfigurationError
@@ -110,10 +109,9 @@ class RayWorkers(RemoteWorkers):
             self._await(_Call(repetition, actor, reference, self._engine.deaths_in_actor))
 
     def _begin(self) -> None:
-        engine, job, ray = self._engine, self.job, self._connection.ray
-        most = engine.most_processes(int(ray.cluster_resources().get("CPU", 1)))
-        count = max(1, min(most, self.size, job.repetitions))
-        room = math.ceil(min(self.size, job.repetitions) / count)
+        engine, ray = self._engine, self._connection.ray
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        count, room = self.share(engine.most_processes(cores))
         self._run = ray.put(self._equipment(room))
         self._until = time.monotonic() + _START_SECONDS
         for _ in range(count):
@@ -227,7 +225,7 @@ def _in_a_line(error: BaseException) -> str:
 MOST_DEATHS = 3
 
 
-class RayEngine:
+class RayEngine(RemoteEngine):
     """Repetitions in processes of Ray, each with many at once.
 
     As a context manager it stays connected from its first run to the end of the context, and keeps
@@ -252,24 +250,19 @@ class RayEngine:
         force: bool = False,
     ) -> None:
         check_address(address)
-        for name, value in (("processes", processes), ("most_deaths", most_deaths)):
-            if value is not None and value < 1:
-                raise ConfigurationError(f"{name} is {value}; give at least 1")
+        super().__init__(processes, force=force)
+        if most_deaths < 1:
+            raise ConfigurationError(f"most_deaths is {most_deaths}; give at least 1")
         load_ray()  # raises if it is missing, before anything has begun
-        if processes is not None and address == LOCAL and not force:
-            processes = min(processes, usable_cores())
-        self.address, self.processes, self.force = address, processes, force
+        self.address = address
+        if processes is not None and address == LOCAL:
+            self.processes = self.most_processes(usable_cores())
         self.most_deaths, self.variables = most_deaths, tuple(variables)
         # What was in a process that died is tried there once more before it is suspected.
         self.deaths_in_actor = min(2, most_deaths)
-        self.kept: list[_Actor] = []
         self._entered = 0
         self._closing = ExitStack()
         self._connection: Connection | None = None
-
-    def most_processes(self, cores: int) -> int:
-        wanted = self.processes or cores
-        return wanted if self.force else min(wanted, cores)
 
     def workers(self, job: Job) -> RayWorkers:
         """Return the workers of one run."""
@@ -309,11 +302,6 @@ class RayEngine:
             self._end(actor)
         self.kept, self._connection = [], None
         self._closing.close()
-
-    def __getstate__(self) -> dict[str, object]:
-        # The options of a run hold it, and are sent to the workers with its benchmark.
-        own = {"kept": [], "_entered": 0, "_closing": ExitStack(), "_connection": None}
-        return {**vars(self), **own}
 
     def __enter__(self) -> "RayEngine":
         # A command enters the engine that it is given, which its caller may have entered before.
