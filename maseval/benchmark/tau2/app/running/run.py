@@ -22,7 +22,8 @@ from maseval.app.running.own_code import title_of
 from maseval.app.running.prices import FreePrices, Prices
 from maseval.benchmark.tau2.app.running.confidence import ask_confidence
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
+from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
+from maseval.benchmark.tau2.app.running.prepared import PreparedRun
 from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
