@@ -111,7 +111,6 @@ class Threads:
         self._crew: dict[threading.Thread, Repetition] = {}
         self._unfinished: dict[Repetition, float] = {}  # with the moment at which each is late
         self._held: deque[Repetition] = deque()
-        self._beginning = threading.Lock()
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -128,14 +127,6 @@ class Threads:
             self._held.append(repetition)
         else:
             self._work.put(repetition)
-
-    def begin(self) -> None:
-        """Begin what was submitted, with as many threads as it takes."""
-        with self._beginning:
-            while self._threads < min(len(self._unfinished), self.size):
-                self._start_thread()
-            while self._held:
-                self._work.put(self._held.popleft())
 
     def _start_thread(self) -> None:
         try:
@@ -175,7 +166,7 @@ class Threads:
                 self._finished.append((repetition, repetition.outcome(error, "engine")))
 
     def wait(self) -> None:
-        self.begin()
+        self._begin()
         left = min(self._unfinished.values(), default=math.inf) - time.monotonic()
         with suppress(queue.Empty):
             # A signal that arrives just before the thread blocks is handled only when it wakes up.
@@ -183,8 +174,14 @@ class Threads:
             while True:  # handle all finished repetitions in the same round
                 self._bell.get_nowait()
         if not self._finished:
-            with self._beginning:
-                self._report_dead()
+            self._report_dead()
+
+    def _begin(self) -> None:
+        """Begin what was submitted, with as many threads as it takes."""
+        while self._threads < min(len(self._unfinished), self.size):
+            self._start_thread()
+        while self._held:
+            self._work.put(self._held.popleft())
 
     def take(self) -> Finished | None:
         while self._finished:

@@ -173,23 +173,14 @@ def _plan_model(
 def _typical_use(who: str, domain: str, prompt: int) -> tuple[float, float, float]:
     """Return the calls, input tokens and output tokens of a side in one typical conversation."""
     usual = TYPICAL.get(domain, TYPICAL["retail"])
+    told = usual.user * usual.user_length
+    seen = usual.agent * usual.agent_length + told + usual.results * usual.result_length
     if who == "judge":
-        seen = (
-            usual.agent * usual.agent_length
-            + usual.user * usual.user_length
-            + usual.results * usual.result_length
-        )
         return 1, (_JUDGE_PROMPT + seen) / _CHARACTERS_PER_TOKEN, _JUDGED / _CHARACTERS_PER_TOKEN
+    calls, length = usual.agent, usual.agent_length
     if who == "user":
         calls, length = usual.user, usual.user_length
         seen = usual.user * (usual.user_length + usual.agent_length)
-    else:
-        calls, length = usual.agent, usual.agent_length
-        seen = (
-            usual.agent * usual.agent_length
-            + usual.user * usual.user_length
-            + usual.results * usual.result_length
-        )
     # On average half of the conversation is sent with a request.
     characters = calls * (prompt + seen / 2)
     return calls, characters / _CHARACTERS_PER_TOKEN, calls * length / _CHARACTERS_PER_TOKEN
