@@ -8,6 +8,9 @@ way and given up, and the others are not harmed by it.
 import math
 from abc import ABC, abstractmethod
 from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Literal
 
 from maseval.core.engine.engines import Finished, Job, WorkerEvent
@@ -34,13 +37,24 @@ class RemoteEngine:
         return wanted if self.force else min(wanted, cores)
 
 
+@dataclass(eq=False)
+class Assignment:
+    """One repetition that has been submitted, and the number of processes that died around it."""
+
+    repetition: Repetition
+    number: int = field(default_factory=count(1).__next__)
+    deaths: int = 0
+
+
 class RemoteWorkers(ABC):
-    """Up to ``size`` repetitions in several processes; the rest of ``Workers`` is the engine's."""
+    """Up to ``size`` repetitions in several processes; how to reach these is the engine's."""
 
     def __init__(self, job: Job) -> None:
         self.size = job.size
         self.job = job
         self.finished: deque[Finished] = deque()
+        self.waiting: deque[Assignment] = deque()
+        self.has_begun = False
         self._said_stop = False
 
     def share(self, processes: int) -> tuple[int, int]:
@@ -48,6 +62,29 @@ class RemoteWorkers(ABC):
         together = min(self.size, self.job.repetitions)
         number = max(1, min(processes, together))
         return number, math.ceil(together / number)
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Start the processes of the run."""
+
+    @abstractmethod
+    def give(self, process: Any, assignment: Assignment) -> None:
+        """Let a process work on it."""
+
+    def submit(self, repetition: Repetition) -> None:
+        if not self.has_begun:  # a run that is complete needs no process
+            self.begin()
+            self.has_begun = True
+        self.waiting.append(Assignment(repetition))
+
+    def hand_out(self, processes: Iterable[Any], room: int) -> None:
+        """Give what waits to those of the processes that are there and have least to do."""
+        ready = [each for each in processes if each.is_ready]
+        while self.waiting and ready:
+            process = min(ready, key=lambda each: each.working)
+            if process.working >= room:
+                break
+            self.give(process, self.waiting.popleft())
 
     @abstractmethod
     def attend(self) -> None:
