@@ -61,6 +61,7 @@ RANKS = {
         engine
         index_line
         outcome
+        report_parts
         context registry report teamwork
         callbacks
         agent_brief

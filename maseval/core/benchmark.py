@@ -374,17 +374,6 @@ class Benchmark(ABC):
         """
         return {}
 
-    def worker_note(self, report: Report) -> object:
-        """Called in a worker process after each repetition, to let go of what it held.
-
-        What it returns reaches ``take_worker_note``; None by default, which does not.
-        """
-        return None
-
-    def take_worker_note(self, report: Report, note: Any) -> None:
-        """Receive the ``worker_note`` of a repetition, before any callback is called."""
-        return
-
     def __getstate__(self) -> dict[str, Any]:
         return {key: part for key, part in vars(self).items() if key not in _OF_THIS_PROCESS}
 

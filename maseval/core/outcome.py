@@ -8,7 +8,6 @@ the agent, and ``reason`` says what became of them. Reports read from a file may
 their writer left out.
 """
 
-import builtins
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Literal, NamedTuple, NotRequired, TypedDict
@@ -18,7 +17,6 @@ from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.recorded import (
     Part,
-    Recorded,
     RecordedMessage,
     RecordedTrace,
     amount,
@@ -29,6 +27,13 @@ from maseval.core.recorded import (
     number,
 )
 from maseval.core.report import AGENT_FAILURES, TaskExecutionStatus
+from maseval.core.report_parts import (
+    ComponentUsage,
+    RecordedAgent,
+    RecordedAttempt,
+    RecordedEvaluation,
+    evaluations_in,
+)
 from maseval.core.task import Task
 from maseval.core.usage import usage_records
 from maseval.core.words import count_of, text, text_or_none
@@ -37,7 +42,6 @@ OutcomeKind = Literal["pass", "fail", "error", "unjudged"]
 """``error``: it did not run to its end. ``unjudged``: no evaluator says whether it passed."""
 
 UNJUDGED: Literal["unjudged"] = "unjudged"
-TOLERANCE = 1e-6
 MOST_SIMULATIONS = 200_000
 """The most that a run or a file may hold or plan, as each is kept in memory."""
 _FINISHED = TaskExecutionStatus.SUCCESS.value
@@ -164,10 +168,6 @@ class Score(TypedDict):
     best: NotRequired[float]
 
 
-def is_successful(reward: float) -> bool:
-    return 1 - TOLERANCE <= reward <= 1 + TOLERANCE
-
-
 def total_cost(costs: Iterable[float | None]) -> float | None:
     """Add up the costs that are known; None if some are not, and the others are nothing."""
     every = [amount(cost) for cost in costs]
@@ -199,96 +199,9 @@ def verdict_for(kind: OutcomeKind, status: str | None) -> tuple[bool | None, str
     return None, UNJUDGED
 
 
-class RecordedError(Recorded):
-    """The error that a repetition or an attempt ended with; false if there was none."""
-
-    type = Part(text_or_none, "error_type")
-    message = Part(text_or_none, "error_message")
-    traceback = Part(text_or_none)
-
-    def __str__(self) -> str:
-        """Return the message, with its type if that is a built-in one, whose texts say little."""
-        built_in = self.type and hasattr(builtins, self.type)
-        return f"{self.type}: {self.message}" if built_in else str(self.message)
-
-    @property
-    def more(self) -> dict[str, object]:
-        """Whatever else was recorded of it, such as its component."""
-        shown = ("error_type", "error_message", "traceback")
-        return {key: value for key, value in self.raw.items() if key not in shown and value}
-
-
-class RecordedEvaluation(Recorded):
-    """The result of one evaluator; ``raw`` has whatever else it returned."""
-
-    reward = Part(number)
-    evaluator = Part(text_or_none)
-    termination_reason = Part(text_or_none)
-    reward_info = Part(mapping)
-    measures = Part(mapping)
-
-    @property
-    def passed(self) -> bool | None:
-        """The verdict: as it is given, else by the reward."""
-        if (given := self.raw.get("passed")) is not None:
-            return bool(given)
-        return None if self.reward is None else is_successful(self.reward)
-
-
-_evaluations = list_of(RecordedEvaluation)
-
-
-class RecordedSoftware(Recorded):
-    """The code that a repetition was run by, as ``config["benchmark"]`` has it."""
-
-    packages = Part(dict_of(text))
-    python = Part(text_or_none, "python", "version")
-    commit = Part(text_or_none, "git", "commit_hash_short")
-    dirty = Part(bool, "git", "is_dirty")
-
-
-class RecordedAgent(Recorded):
-    """The settings of an agent, user or model; its ``name`` is its type, unless it is scripted."""
-
-    model_id = Part(text_or_none)
-    error_rate = Part(text_or_none)
-
-    @property
-    def name(self) -> str | None:
-        return text_or_none(self.raw.get("player") or self.raw.get("agent_type"))
-
-
-class ComponentUsage(NamedTuple):
-    """The usage of one component in one attempt; the last attempt has no number."""
-
-    component: str
-    attempt: int | None
-    cost: float | None
-    input_tokens: float | None
-    cached_input_tokens: float | None
-    output_tokens: float | None
-
-    @property
-    def tokens(self) -> float:
-        return (self.input_tokens or 0) + (self.output_tokens or 0)
-
-    @property
-    def role(self) -> str:
-        """``agent``, ``user``, ``judge`` or another: by its name, as benchmarks name models."""
-        category, _, name = self.component.partition(":")
-        words = name.split("_") if category == "models" else [category.removesuffix("s")]
-        return "judge" if _JUDGES.intersection(words) else words[0]
-
-
 _VERDICT = ("passed", "reward")
 _LARGEST = 1e100
 """A larger number is none that anybody measured, and its square is no number."""
-_JUDGES = frozenset({"judge", "evaluator"})
-
-
-class RecordedAttempt(Recorded):
-    status = Part(text_or_none)
-    error = Part(RecordedError)
 
 
 class RecordedReport(RecordedAttempt):
@@ -300,7 +213,7 @@ class RecordedReport(RecordedAttempt):
     task_id = Part(str)
     trial = Part(lambda value: int(number(value) or 0), "repeat_idx")
     attempts = Part(list_of(RecordedAttempt))
-    evaluations = Part(lambda value: [each for each in _evaluations(value) if each.raw], "eval")
+    evaluations = Part(lambda value: [each for each in evaluations_in(value) if each.raw], "eval")
     started_at = Part(text_or_none)
     seconds = Part(amount, "duration_seconds")
     seed = Part(anything)

@@ -26,9 +26,10 @@ from maseval.app.results.finding import (
 from maseval.app.results.measured import measured_scores
 from maseval.app.results.results import run_summary
 from maseval.core.finding import Finding
-from maseval.core.outcome import ComponentUsage, RecordedReport, Simulation
+from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import mapping, number
 from maseval.core.report import Report
+from maseval.core.report_parts import ComponentUsage
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.redaction import redact, redact_text
 from maseval.core.words import text, text_or_none

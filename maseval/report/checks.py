@@ -9,8 +9,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NotRequired, TypedDict
 
-from maseval.core.outcome import RecordedEvaluation, RecordedReport
+from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import Part, Recorded, Shape, dict_of, list_of, mapping, number
+from maseval.core.report_parts import RecordedEvaluation
 from maseval.core.words import text, text_or_none
 from maseval.report.conversation import ShownMessage
 

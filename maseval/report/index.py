@@ -17,16 +17,9 @@ from itertools import chain, takewhile
 from typing import NamedTuple
 
 from maseval.core.index_line import Fact, IndexLine
-from maseval.core.outcome import (
-    ComponentUsage,
-    Outcome,
-    OutcomeKind,
-    RecordedReport,
-    RecordedSoftware,
-    Simulation,
-    TaskKey,
-)
+from maseval.core.outcome import Outcome, OutcomeKind, RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import Shape
+from maseval.core.report_parts import ComponentUsage, RecordedSoftware
 from maseval.core.storage.redaction import redact_text
 from maseval.core.task import ChosenSubset
 from maseval.core.words import count_of, first_few, text

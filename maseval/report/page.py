@@ -32,8 +32,9 @@ from typing import TypedDict
 from maseval.core.engine.children import map_in_forks, may_fork, usable_cores
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.index_line import Fact
-from maseval.core.outcome import RecordedError, RecordedReport, TaskKey, parse_report
+from maseval.core.outcome import RecordedReport, TaskKey, parse_report
 from maseval.core.recorded import Shape
+from maseval.core.report_parts import RecordedError
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file
 from maseval.core.storage.redaction import redact, redact_text

@@ -10,7 +10,7 @@ from maseval.benchmark.tau2.evaluator import (
     compute_run_metrics,
     pass_hat_k,
 )
-from maseval.core.outcome import is_successful
+from maseval.core.report_parts import is_successful
 from tests.contract.replay import records
 
 pytestmark = pytest.mark.contract

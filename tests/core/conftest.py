@@ -34,7 +34,7 @@ def ticks(monkeypatch):
         "call_policy",
         "scripted",
         "engine.repetition",
-        "engine.run",
+        "engine.engines",
     ):
         monkeypatch.setattr(f"maseval.core.{module}.time", machine)
     monkeypatch.setattr("maseval.core.call_policy._throttles", {})

@@ -3,8 +3,9 @@
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_report, total_cost
+from maseval.core.outcome import RecordedReport, TaskKey, parse_report, total_cost
 from maseval.core.report import TaskExecutionStatus
+from maseval.core.report_parts import is_successful
 
 
 def report(*verdicts, **more):

@@ -72,23 +72,16 @@ def _registered(
     return TaskContext.current().registry.register("models", register_name, model)
 
 
-class _Served(threading.local):
-    """The key of the model that a thread serves: it runs one repetition at a time."""
-
-    key: str | None = None
-
-
-_numbers, _served, _starting = count(1), _Served(), threading.Lock()
+_numbers, _starting = count(1), threading.Lock()
 _servers: list[ModelServer] = []
 
 
 def _serve(model: ModelAdapter) -> AgentModel:
-    """Serve a model under a key of its own, and no longer the one that this thread had before."""
+    """Serve a model under a key of its own until the repetition is over."""
     with _starting:
         if not _servers:
             _servers.append(ModelServer().__enter__())  # for as long as the process lives
     [server] = _servers
-    if _served.key is not None:
-        server.remove(_served.key)
-    _served.key = server.add(model, f"rehearsal-{next(_numbers)}")
-    return AgentModel(_served.key, server.url, _served.key)
+    key = server.add(model, f"rehearsal-{next(_numbers)}")
+    TaskContext.current().at_end(partial(server.remove, key))
+    return AgentModel(key, server.url, key)

@@ -20,7 +20,7 @@ from maseval.app.results.examined import examine_run
 from maseval.app.results.finding import run_path, warn_of_damage
 from maseval.app.sharing.export import ATIF, EEE, export
 from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
-from maseval.core.outcome import RecordedSoftware
+from maseval.core.report_parts import RecordedSoftware
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, atomic_folder
 from maseval.core.storage.zip_archive import ArchiveReader, ArchiveWriter, open_archive

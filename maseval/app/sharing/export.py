@@ -10,7 +10,8 @@ from maseval.app.benchmarks import ExportedPath, all_support, support_for
 from maseval.app.results.finding import open_recording, warn_of_damage
 from maseval.app.results.recording import name_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
-from maseval.core.outcome import RecordedReport, RecordedSoftware
+from maseval.core.outcome import RecordedReport
+from maseval.core.report_parts import RecordedSoftware
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, atomic_folder, check_free
 from maseval.exchange.atif_writing import Conversation, trajectory_of

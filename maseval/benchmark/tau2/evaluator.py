@@ -38,9 +38,10 @@ from maseval.benchmark.tau2.world.world import StateMatch
 from maseval.core.evaluator import Evaluator
 from maseval.core.judge import Judge
 from maseval.core.model import ModelAdapter
-from maseval.core.outcome import RecordedReport, TaskKey, is_successful, parse_report
+from maseval.core.outcome import RecordedReport, TaskKey, parse_report
 from maseval.core.provider_errors import ProviderError
 from maseval.core.report import Report
+from maseval.core.report_parts import is_successful
 from maseval.core.task import Task
 from maseval.core.words import count_of
 from maseval.stats.trials import (

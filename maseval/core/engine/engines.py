@@ -4,8 +4,10 @@ The default is the calling thread, or threads of this process. Installed package
 engines by an entry point in the group ``maseval.engines``; what one must do is ``Engine``.
 """
 
+import math
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -39,7 +41,7 @@ class WorkersUnavailableError(MASEvalError, RuntimeError):
 
 
 class Workers(Protocol):
-    """Runs repetitions.
+    """Runs repetitions, each until its deadline at most.
 
     Waiting and taking are two steps, so that Ctrl-C while waiting loses no finished result.
     """
@@ -52,18 +54,11 @@ class Workers(Protocol):
     def submit(self, repetition: Repetition) -> None:
         """Start a repetition; at most ``size`` may be unfinished."""
 
-    def wait(self, timeout: float | None) -> None:
-        """Return when a repetition has finished, or after ``timeout`` seconds."""
+    def wait(self) -> None:
+        """Return when a repetition has finished or is late, or after a second or so."""
 
     def take(self) -> Finished | None:
-        """Return a finished repetition, if there is one."""
-
-    def give_up(self, repetition: Repetition) -> RepetitionResult | None:
-        """Replace the worker of this repetition, which is late.
-
-        Returns what it has done so far; it is never taken. None if it is not late after all,
-        because it was begun again in the meantime.
-        """
+        """Return a repetition that has finished, or one that is late with what it has done."""
 
 
 class CallingThread:
@@ -82,7 +77,7 @@ class CallingThread:
     def submit(self, repetition: Repetition) -> None:
         self._work = repetition
 
-    def wait(self, timeout: float | None) -> None:
+    def wait(self) -> None:
         repetition, self._work = self._work, None
         if repetition:
             self._finished = repetition, self._run(repetition)
@@ -90,9 +85,6 @@ class CallingThread:
     def take(self) -> Finished | None:
         finished, self._finished = self._finished, None
         return finished
-
-    def give_up(self, repetition: Repetition) -> RepetitionResult:
-        raise AssertionError("what runs in the calling thread is finished before it can be late")
 
 
 # The longest that Ctrl-C may go unnoticed while nothing finishes.
@@ -117,9 +109,8 @@ class Threads:
         self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._threads = 0
         self._crew: dict[threading.Thread, Repetition] = {}
-        self._unfinished: set[Repetition] = set()
+        self._unfinished: dict[Repetition, float] = {}  # with the moment at which each is late
         self._held: deque[Repetition] = deque()
-        self._beginning = threading.Lock()
 
     @contextmanager
     def open(self) -> Iterator[None]:
@@ -130,19 +121,12 @@ class Threads:
                 self._work.put(None)
 
     def submit(self, repetition: Repetition) -> None:
-        self._unfinished.add(repetition)
+        limit = math.inf if repetition.timeout is None else repetition.timeout
+        self._unfinished[repetition] = time.monotonic() + limit
         if len(self._unfinished) > self._threads:
             self._held.append(repetition)
         else:
             self._work.put(repetition)
-
-    def begin(self) -> None:
-        """Begin what was submitted, with as many threads as it takes."""
-        with self._beginning:
-            while self._threads < min(len(self._unfinished), self.size):
-                self._start_thread()
-            while self._held:
-                self._work.put(self._held.popleft())
 
     def _start_thread(self) -> None:
         try:
@@ -181,33 +165,42 @@ class Threads:
                 )
                 self._finished.append((repetition, repetition.outcome(error, "engine")))
 
-    def wait(self, timeout: float | None) -> None:
-        self.begin()
-        # A signal that arrives just before the thread blocks is handled only when it wakes up.
-        limit = _WAKE_SECONDS if timeout is None else min(timeout, _WAKE_SECONDS)
+    def wait(self) -> None:
+        self._begin()
+        left = min(self._unfinished.values(), default=math.inf) - time.monotonic()
         with suppress(queue.Empty):
-            self._bell.get(timeout=limit)
+            # A signal that arrives just before the thread blocks is handled only when it wakes up.
+            self._bell.get(timeout=max(0.0, min(left, _WAKE_SECONDS)))
             while True:  # handle all finished repetitions in the same round
                 self._bell.get_nowait()
         if not self._finished:
-            with self._beginning:
-                self._report_dead()
+            self._report_dead()
+
+    def _begin(self) -> None:
+        """Begin what was submitted, with as many threads as it takes."""
+        while self._threads < min(len(self._unfinished), self.size):
+            self._start_thread()
+        while self._held:
+            self._work.put(self._held.popleft())
 
     def take(self) -> Finished | None:
         while self._finished:
             repetition, outcome = self._finished.popleft()
             if not repetition.context.abandoned:
-                self._unfinished.discard(repetition)
+                del self._unfinished[repetition]
                 return repetition, outcome
-        return None
+        return self._take_late()
 
-    def give_up(self, repetition: Repetition) -> RepetitionResult | None:
-        if repetition in self._held or not repetition.context.is_expired:
-            return None
-        outcome = repetition.given_up()
-        self._unfinished.discard(repetition)
-        self._threads -= 1
-        return outcome
+    def _take_late(self) -> Finished | None:
+        """Give up a repetition that is late; another thread takes the place of its own."""
+        moment = time.monotonic()
+        for repetition, due in self._unfinished.items():
+            # One that is over by now has only yet to be told.
+            if due <= moment and repetition.context.is_expired and repetition not in self._held:
+                del self._unfinished[repetition]
+                self._threads -= 1
+                return repetition, repetition.given_up()
+        return None
 
 
 GROUP = "maseval.engines"

@@ -18,7 +18,7 @@ from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSett
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.providers import Providers
 from maseval.core.registry import UsageTotals
-from maseval.core.report import Report, TaskExecutionStatus, error_record, failure_status
+from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
 from maseval.core.tracing import JsonObject
 from maseval.core.usage import Usage
@@ -68,43 +68,26 @@ class WorkResult:
     status: TaskExecutionStatus
     exception: BaseException | None
     usage: Mapping[str, Usage]
-    note: object = None
-    """The ``worker_note`` of the benchmark there, for the one here."""
     judgements: "Sequence[Judgement]" = ()
     """The judgements that were made there, to be kept here."""
 
     @classmethod
     def of(cls, repetition: Repetition, outcome: RepetitionResult) -> "WorkResult":
-        used, report = repetition.setting.totals.by_component, outcome.report
-        record = repetition.setting.benchmark.judge_record
-        result = cls(
-            report,
+        setting = repetition.setting
+        record = setting.benchmark.judge_record
+        return cls(
+            outcome.report,
             outcome.status,
             sendable_error(outcome.exception),
-            used,
-            judgements=record.take_new() if record is not None else (),
+            setting.totals.by_component,
+            () if record is None else record.take_new(),
         )
-        try:
-            return replace(result, note=repetition.setting.benchmark.worker_note(report))
-        except Exception as error:  # the benchmark's code
-            return result._failed(error)
 
     def packed(self) -> bytes:
         """Pack it, with text for what cannot be sent; JSON would have it as text anyway."""
         with suppress(Exception):  # an object in a report
             return pack(self)
-        plain = replace(self, report=strict_json.plain(self.report))
-        try:
-            return pack(plain)
-        except Exception as error:  # the benchmark's note
-            return pack(plain._failed(error))
-
-    def _failed(self, error: Exception) -> "WorkResult":
-        status = failure_status(error, "engine")
-        report: Report = {**self.report, "status": status.value, "error": error_record(error)}
-        return replace(
-            self, report=report, status=status, exception=sendable_error(error), note=None
-        )
+        return pack(replace(self, report=strict_json.plain(self.report)))
 
     def to_result(self, repetition: Repetition) -> RepetitionResult:
         """Return the result of the repetition that was ordered, as if it had taken place here.
@@ -124,8 +107,6 @@ class WorkResult:
             _add(setting.shared.collect_configs(), report["config"])
         for judgement in self.judgements:
             setting.benchmark.keep_judgement(judgement)
-        if self.note is not None:
-            setting.benchmark.take_worker_note(report, self.note)
         return RepetitionResult(report, self.status, self.exception)
 
 

@@ -1,14 +1,11 @@
 """ProcessEngine: several processes on this machine, and nothing to install."""
 
-import math
 import platform
 import queue
 import sys
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from itertools import count
 
 from maseval.core.engine.children import (
     Channel,
@@ -22,10 +19,13 @@ from maseval.core.engine.children import (
 from maseval.core.engine.engines import Job, WorkersUnavailableError
 from maseval.core.engine.own_modules import own_modules
 from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run
-from maseval.core.engine.remote_workers import RemoteWorkers, shortest_wait
-from maseval.core.engine.repetition import Repetition
+from maseval.core.engine.remote_workers import (
+    LOOK_SECONDS,
+    Assignment,
+    RemoteEngine,
+    RemoteWorkers,
+)
 from maseval.core.engine.worker import Place, Worker
-from maseval.core.exceptions import ConfigurationError
 from maseval.core.words import count_of
 
 # A repetition whose process died so often is to blame.
@@ -80,26 +80,22 @@ def _send_all(done: queue.SimpleQueue[Answer], channel: Channel) -> None:
 
 
 class WorkerProcess(ChildProcess):
-    """A worker process of this machine, and what it is working on."""
+    """A worker process of this machine, what it is working on, and what is to be sent to it."""
 
     def __init__(self) -> None:
         super().__init__(_work)
         self.place = Place(self.number, platform.node())
         self.is_new, self.is_ready, self.is_alone = True, False, False
         self.work: dict[int, Assignment] = {}
+        self.orders: list[Order] = []
+
+    @property
+    def working(self) -> int:
+        return len(self.work)
 
     def begin(self, equipment: bytes, *, alone: bool) -> None:
         self.is_ready, self.is_alone = False, alone
         self.send(("begin", equipment))
-
-
-@dataclass(eq=False)
-class Assignment:
-    """One repetition that has been submitted, and the number of processes that died around it."""
-
-    repetition: Repetition
-    number: int = field(default_factory=count(_BEGUN + 1).__next__)
-    deaths: int = 0
 
 
 class ProcessWorkers(RemoteWorkers):
@@ -108,12 +104,10 @@ class ProcessWorkers(RemoteWorkers):
     def __init__(self, engine: "ProcessEngine", job: Job) -> None:
         super().__init__(job)
         self._engine = engine
-        self._waiting, self._suspects = deque[Assignment](), deque[Assignment]()
+        self._suspects = deque[Assignment]()
         self._processes: list[WorkerProcess] = []
         self._failed_starts = 0
-        most = min(engine.processes, self.size, job.repetitions)
-        self._count = max(1, most)
-        self._room = math.ceil(min(self.size, job.repetitions) / self._count)
+        self._count, self._room = self.share(engine.most_processes(usable_cores()))
         self._run: bytes
 
     @contextmanager
@@ -125,13 +119,10 @@ class ProcessWorkers(RemoteWorkers):
             end_all([one for one in self._processes if one not in idle])
             self._engine.keep(idle)
 
-    def submit(self, repetition: Repetition) -> None:
-        if not self._processes:  # a run that is complete needs none
-            self._run = pack_run(self.job.setting)
-            for _ in range(self._count):
-                self._start()
-        # It is sent with others, when there is nothing else to do.
-        self._waiting.append(Assignment(repetition))
+    def begin(self) -> None:
+        self._run = pack_run(self.job.setting)
+        for _ in range(self._count):
+            self._start()
 
     def _start(self, *, alone: bool = False) -> WorkerProcess:
         process = self._engine.kept.pop() if self._engine.kept else WorkerProcess()
@@ -142,33 +133,25 @@ class ProcessWorkers(RemoteWorkers):
         process.begin(pack(equipment), alone=alone)
         return process
 
-    def wait(self, timeout: float | None) -> None:
-        self._hand_out()
-        if not self.finished:
-            wait_for(self._processes, shortest_wait(timeout))
-
-    def _hand_out(self) -> None:
-        """Send what waits: all for one process together, so that each begins before any goes on."""
-        sent = defaultdict[WorkerProcess, list[Order]](list)
-
-        def give(process: WorkerProcess, assignment: Assignment) -> None:
-            process.work[assignment.number] = assignment
-            sent[process].append((assignment.number, pack_order(assignment.repetition)))
-
+    def wait(self) -> None:
         alone = [one for one in self._processes if one.is_alone]
         for _ in range(min(len(self._suspects), self._count - len(alone))):
             alone.append(self._start(alone=True))
         for process in alone:
             if self._suspects and process.is_ready and not process.work:
-                give(process, self._suspects.popleft())
-        ready = [one for one in self._processes if one.is_ready and not one.is_alone]
-        while self._waiting and ready:
-            process = min(ready, key=lambda one: len(one.work))
-            if len(process.work) >= self._room:
-                break
-            give(process, self._waiting.popleft())
-        for process, orders in sent.items():
-            process.send(("run", orders))
+                self.give(process, self._suspects.popleft())
+        self.hand_out([one for one in self._processes if not one.is_alone], self._room)
+        for process in self._processes:
+            # All together, so that each begins before any goes on.
+            if process.orders:
+                process.send(("run", process.orders))
+                process.orders = []
+        if not self.finished:
+            wait_for(self._processes, LOOK_SECONDS)
+
+    def give(self, process: WorkerProcess, assignment: Assignment) -> None:
+        process.work[assignment.number] = assignment
+        process.orders.append((assignment.number, pack_order(assignment.repetition)))
 
     def stop(self) -> None:
         for process in self._processes:
@@ -220,7 +203,7 @@ class ProcessWorkers(RemoteWorkers):
         raise WorkersUnavailableError(why)
 
 
-class ProcessEngine:
+class ProcessEngine(RemoteEngine):
     """Processes of this machine, each with many repetitions at once.
 
     Args:
@@ -229,19 +212,16 @@ class ProcessEngine:
     """
 
     def __init__(self, processes: int | None = None, *, force: bool = False) -> None:
-        if processes is not None and processes < 1:
-            raise ConfigurationError(f"processes is {processes}; give at least 1")
-        wanted = processes or usable_cores()
-        self.processes = wanted if force else min(wanted, usable_cores())
-        self.kept: list[WorkerProcess] = []
+        super().__init__(processes, force=force)
         self._is_shared = False
 
     @contextmanager
     def shared(self, size: int) -> Iterator[None]:
         """Fork the processes of several runs now; see ``Engine``."""
         self._is_shared = True
+        number = min(self.most_processes(usable_cores()), size)
         if may_fork():
-            self.kept += [WorkerProcess() for _ in range(min(self.processes, size))]
+            self.kept += [WorkerProcess() for _ in range(number)]
         try:
             yield
         finally:
@@ -257,7 +237,3 @@ class ProcessEngine:
 
     def workers(self, job: Job) -> ProcessWorkers:
         return ProcessWorkers(self, job)
-
-    def __getstate__(self) -> dict[str, object]:
-        # The options of a run hold it, and are sent to the workers with its benchmark.
-        return {**vars(self), "kept": [], "_is_shared": False}

@@ -5,33 +5,86 @@ again, in the end each in a process of its own: one that kills its process every
 way and given up, and the others are not harmed by it.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections import deque
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Literal
 
 from maseval.core.engine.engines import Finished, Job, WorkerEvent
 from maseval.core.engine.parcel import WorkerExceptionError, WorkResult, unpack
-from maseval.core.engine.repetition import Repetition, RepetitionResult
+from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place
-from maseval.core.exceptions import MASEvalError, WorkerDiedError
+from maseval.core.exceptions import ConfigurationError, MASEvalError, WorkerDiedError
 
-# Between two looks at whether the run is stopping.
-_LONGEST_WAIT = 0.5
+LOOK_SECONDS = 0.5
+"""Between two looks at whether the run is stopping."""
 
 
-def shortest_wait(timeout: float | None) -> float:
-    """Return for how long to wait at once."""
-    return _LONGEST_WAIT if timeout is None else min(timeout, _LONGEST_WAIT)
+class RemoteEngine:
+    """The processes of an engine: how many there may be, and those that wait for the next run."""
+
+    def __init__(self, processes: int | None, *, force: bool) -> None:
+        if processes is not None and processes < 1:
+            raise ConfigurationError(f"processes is {processes}; give at least 1")
+        self.processes, self.force = processes, force
+        self.kept: list[Any] = []
+
+    def most_processes(self, cores: int) -> int:
+        wanted = self.processes or cores
+        return wanted if self.force else min(wanted, cores)
+
+
+@dataclass(eq=False)
+class Assignment:
+    """One repetition that has been submitted, and the number of processes that died around it."""
+
+    repetition: Repetition
+    number: int = field(default_factory=count(1).__next__)
+    deaths: int = 0
 
 
 class RemoteWorkers(ABC):
-    """Up to ``size`` repetitions in several processes; the rest of ``Workers`` is the engine's."""
+    """Up to ``size`` repetitions in several processes; how to reach these is the engine's."""
 
     def __init__(self, job: Job) -> None:
         self.size = job.size
         self.job = job
         self.finished: deque[Finished] = deque()
+        self.waiting: deque[Assignment] = deque()
+        self.has_begun = False
         self._said_stop = False
+
+    def share(self, processes: int) -> tuple[int, int]:
+        """Return how many of so many processes the run needs, and how much each does at once."""
+        together = min(self.size, self.job.repetitions)
+        number = max(1, min(processes, together))
+        return number, math.ceil(together / number)
+
+    @abstractmethod
+    def begin(self) -> None:
+        """Start the processes of the run."""
+
+    @abstractmethod
+    def give(self, process: Any, assignment: Assignment) -> None:
+        """Let a process work on it."""
+
+    def submit(self, repetition: Repetition) -> None:
+        if not self.has_begun:  # a run that is complete needs no process
+            self.begin()
+            self.has_begun = True
+        self.waiting.append(Assignment(repetition))
+
+    def hand_out(self, processes: Iterable[Any], room: int) -> None:
+        """Give what waits to those of the processes that are there and have least to do."""
+        ready = [each for each in processes if each.is_ready]
+        while self.waiting and ready:
+            process = min(ready, key=lambda each: each.working)
+            if process.working >= room:
+                break
+            self.give(process, self.waiting.popleft())
 
     @abstractmethod
     def attend(self) -> None:
@@ -48,10 +101,6 @@ class RemoteWorkers(ABC):
         if not self.finished:
             self.attend()
         return self.finished.popleft() if self.finished else None
-
-    def give_up(self, repetition: Repetition) -> RepetitionResult | None:
-        # Its process does by itself, and ends if it stands still.
-        return None
 
     def receive(self, repetition: Repetition, data: bytes) -> None:
         """Take what a worker's ``run`` has returned."""

@@ -1,12 +1,11 @@
-"""One run: hands out repetitions, watches their deadlines and notifies the callbacks.
+"""One run: hands out repetitions and notifies the callbacks.
 
 All of this happens in the thread that called ``Benchmark.run()``; only the repetitions take place
-in workers. A repetition past its deadline is abandoned and a new worker replaces its worker. When
-an exception or Ctrl-C ends the run, the repetitions that have finished are still reported.
+in workers, which abandon what is past its deadline. When an exception or Ctrl-C ends the run, the
+repetitions that have finished are still reported.
 """
 
 import logging
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import copy_context
 from dataclasses import replace
@@ -64,7 +63,6 @@ class RunInProgress:
         self._planned = self._plan()
         self._plan_error: Exception | None = None
         self._running: set[Repetition] = set()
-        self._due: dict[Repetition, float] = {}
         self._unreported: dict[str, int] = {}
         self._finished = 0
 
@@ -127,10 +125,8 @@ class RunInProgress:
                     more = self._start_next()
                 if not self._running:
                     return
-                due = min(self._due.values(), default=None)
-                timeout = None if due is None else max(0.0, due - time.monotonic())
                 with interrupts.let_through():
-                    self._workers.wait(timeout)
+                    self._workers.wait()
                 ended = self._take_ended()
                 while group := list(islice(ended, _STORED_AT_ONCE)):
                     final = [each for each in group if not self._try_again(*each)]
@@ -140,7 +136,7 @@ class RunInProgress:
                     while more and len(self._running) < self._workers.size:
                         more = self._start_next()
         except BaseException:
-            self._report_all(list(self._take_finished()))
+            self._report_all(list(self._take_ended()))
             for repetition in self._running:
                 repetition.abandon()
             raise
@@ -166,29 +162,12 @@ class RunInProgress:
     def _submit(self, repetition: Repetition) -> None:
         repetition.begin()
         self._running.add(repetition)
-        if repetition.timeout is not None:
-            self._due[repetition] = time.monotonic() + repetition.timeout
         self._workers.submit(repetition)
 
     def _take_ended(self) -> Iterator[Finished]:
-        yield from self._take_finished()
-        moment = time.monotonic()
-        for repetition in [late for late, due in self._due.items() if due <= moment]:
-            outcome = self._workers.give_up(repetition)
-            if outcome is not None:
-                self._forget(repetition)
-                yield repetition, outcome
-            elif repetition.timeout is not None:
-                self._due[repetition] = moment + repetition.timeout
-
-    def _take_finished(self) -> Iterator[Finished]:
-        while finished := self._workers.take():
-            self._forget(finished[0])
-            yield finished
-
-    def _forget(self, repetition: Repetition) -> None:
-        self._running.discard(repetition)
-        self._due.pop(repetition, None)
+        while ended := self._workers.take():
+            self._running.discard(ended[0])
+            yield ended
 
     def _try_again(self, repetition: Repetition, outcome: RepetitionResult) -> bool:
         again = None if self._setting.stopping() else next_attempt(repetition, outcome)

@@ -1,11 +1,10 @@
 """RayEngine: runs on all cores of this machine, or on a cluster that is there already.
 
 A worker process is an actor of Ray, and a repetition a call of it. When its process or its machine
-dies, Ray starts it elsewhere and makes its calls once more. What dies again is a task of its own,
-which Ray tries as often as it may.
+dies, another one is asked for, and the others do its work as long as there is no place for it. What
+dies twice is a task of its own, which Ray tries as often as it may.
 """
 
-import math
 import sys
 import threading
 import time
@@ -20,7 +19,12 @@ from maseval.core.engine.children import usable_cores
 from maseval.core.engine.engines import Job, WorkersUnavailableError
 from maseval.core.engine.own_modules import own_modules
 from maseval.core.engine.parcel import Equipment, pack, pack_order, pack_run
-from maseval.core.engine.remote_workers import RemoteWorkers, shortest_wait
+from maseval.core.engine.remote_workers import (
+    LOOK_SECONDS,
+    Assignment,
+    RemoteEngine,
+    RemoteWorkers,
+)
 from maseval.core.engine.repetition import Repetition
 from maseval.core.engine.worker import Place
 from maseval.core.exceptions import ConfigurationError
@@ -35,6 +39,8 @@ from maseval.interface.ray.worker import RayWorker, needed_by_workers, run_alone
 
 # Of a core: actors take all but what a task of its own needs, so that Ray places one of each.
 _ACTOR, _TASK = 0.9, 0.1
+# What was in a process that died is tried with others once more before it is suspected.
+_DEATHS_TOGETHER = 2
 # Beside its repetitions, an actor is asked where it is and told to stop.
 _CALLS_BESIDE = 2
 # How long the start of the first process may take.
@@ -43,23 +49,22 @@ _START_SECONDS = 600.0
 
 @dataclass(eq=False)
 class _Actor:
-    """A worker process, wherever Ray has it at present."""
+    """A worker process that Ray was asked for."""
 
     handle: Any
     room: int
     working: int = 0
     place: Place | None = None
+    is_ready: bool = False
 
 
 @dataclass(eq=False)
 class _Call:
     """A request to an actor, or to a process of its own; None asks only where it is."""
 
-    repetition: Repetition | None
+    assignment: Assignment | None
     actor: _Actor | None
     reference: Any
-    deaths: int
-    """The number of processes that died around it if it fails."""
 
 
 class RayWorkers(RemoteWorkers):
@@ -68,13 +73,14 @@ class RayWorkers(RemoteWorkers):
     def __init__(self, engine: "RayEngine", job: Job) -> None:
         super().__init__(job)
         self._engine = engine
-        self._actors: list[_Actor] = []
+        self.actors: list[_Actor] = []
         self._under_way: set[_Call] = set()
         self._arrived = deque[tuple[_Call, Future[Any]]]()
         self._bell = threading.Event()
         self._until: float | None = None
         """When the first process must be there; None once there was one."""
         self._connection: Connection
+        self._room: int
         self._run: Any
 
     @contextmanager
@@ -87,48 +93,39 @@ class RayWorkers(RemoteWorkers):
 
     def _leave(self) -> None:
         """Keep the actors that have nothing to do, and end all others."""
-        idle = [one for one in self._actors if one.place and not one.working]
+        idle = [one for one in self.actors if one.is_ready and not one.working]
         self._engine.kept += idle
         if not self._connection.head.is_lost:  # a call would wait for a head that is gone
             with suppress(Exception):  # the connection may be what is gone
-                for actor in self._actors:
+                for actor in self.actors:
                     if actor not in idle:
                         self._connection.ray.kill(actor.handle)
                 for call in self._under_way:
                     if call.actor is None:
                         self._connection.ray.cancel(call.reference, force=True)
         # A reference that outlives its connection would release what the next one calls the same.
-        self._actors, self._under_way, self._run = [], set(), None
+        self.actors, self._under_way, self._run = [], set(), None
 
     def submit(self, repetition: Repetition) -> None:
         with self._connection.reached():
-            if not self._actors:  # a run that is complete needs none
-                self._begin()
-            actor = min(self._actors, key=lambda one: one.working)
-            actor.working += 1
-            reference = actor.handle.run_for.remote([self._run], pack_order(repetition))
-            self._await(_Call(repetition, actor, reference, self._engine.deaths_in_actor))
+            super().submit(repetition)
 
-    def _begin(self) -> None:
-        engine, job, ray = self._engine, self.job, self._connection.ray
-        most = engine.most_processes(int(ray.cluster_resources().get("CPU", 1)))
-        count = max(1, min(most, self.size, job.repetitions))
-        room = math.ceil(min(self.size, job.repetitions) / count)
-        self._run = ray.put(self._equipment(room))
+    def begin(self) -> None:
+        engine, ray = self._engine, self._connection.ray
+        cores = int(ray.cluster_resources().get("CPU", 1))
+        count, self._room = self.share(engine.most_processes(cores))
+        self._run = ray.put(self._equipment())
         self._until = time.monotonic() + _START_SECONDS
         for _ in range(count):
-            actor = engine.take_kept(room) or _Actor(self._start(room), room)
-            self._actors.append(actor)
-            reference = actor.handle.place.remote()
-            self._await(_Call(None, actor, reference, engine.deaths_in_actor))
+            self._enlist(engine.take_kept(self._room) or self._start())
 
-    def _equipment(self, room: int) -> bytes:
+    def _equipment(self) -> bytes:
         job, engine, benchmark = self.job, self._engine, self.job.setting.benchmark
         here = engine.address == LOCAL  # other machines get the files from Ray
         equipment = Equipment(
             pack_run(job.setting),
             job.domains,
-            room,
+            self._room,
             folders=tuple(sys.path) if here else (),
             modules=own_modules() if here else {},
             environment=needed_by_workers(engine.variables),
@@ -136,15 +133,24 @@ class RayWorkers(RemoteWorkers):
         )
         return pack(equipment)
 
-    def _start(self, room: int) -> Any:
+    def _start(self) -> _Actor:
         kind = self._connection.ray.remote(RayWorker).options(
             num_cpus=0 if self._engine.force else _ACTOR,
             scheduling_strategy="SPREAD",
-            max_concurrency=room + _CALLS_BESIDE,
-            max_restarts=-1,
-            max_task_retries=self._engine.deaths_in_actor - 1,
+            max_concurrency=self._room + _CALLS_BESIDE,
         )
-        return kind.remote()
+        return _Actor(kind.remote(), self._room)
+
+    def _enlist(self, actor: _Actor) -> None:
+        """Count on a process once it says where it is."""
+        actor.is_ready = False
+        self.actors.append(actor)
+        self._await(_Call(None, actor, actor.handle.place.remote()))
+
+    def give(self, process: _Actor, assignment: Assignment) -> None:
+        process.working += 1
+        order = pack_order(assignment.repetition)
+        self._await(_Call(assignment, process, process.handle.run_for.remote([self._run], order)))
 
     def _await(self, call: _Call) -> None:
         """Take what a call returns, once it does, in the thread of Ray that brings it."""
@@ -156,13 +162,15 @@ class RayWorkers(RemoteWorkers):
         self._under_way.add(call)
         call.reference.future().add_done_callback(arrived)
 
-    def wait(self, timeout: float | None) -> None:
+    def wait(self) -> None:
         self._connection.head.check()
+        with self._connection.reached():
+            self.hand_out(self.actors, self._room)
         if not self.finished:
-            self._bell.wait(shortest_wait(timeout))
+            self._bell.wait(LOOK_SECONDS)
 
     def stop(self) -> None:
-        for actor in self._actors:
+        for actor in self.actors:
             actor.handle.stop.remote()
 
     def attend(self) -> None:
@@ -179,43 +187,47 @@ class RayWorkers(RemoteWorkers):
             )
 
     def _answered(self, call: _Call, answer: Future[Any]) -> None:
-        error = answer.exception()
-        if call.actor and call.repetition:
-            call.actor.working -= 1
-        if error is not None:
-            self._failed(call, error)
-            return
-        if call.repetition is None:
-            place = answer.result()
-        else:
-            place, data = answer.result()
-            self.receive(call.repetition, data)
-        self._until = None
-        if call.actor and call.actor.place != place:
-            if call.actor.place:
-                text = f"{call.actor.place} died; what was in it began again in {place}"
-                self.note("died", call.actor.place.node, text)
-            call.actor.place = place
-            self.note_started(place)
+        actor, assignment = call.actor, call.assignment
+        if (error := answer.exception()) is not None:
+            self._connection.raise_unless_death(error)
+            self._died(call, _in_a_line(error))
+        elif assignment is not None:
+            if actor is not None:
+                actor.working -= 1
+            self.receive(assignment.repetition, answer.result())
+        elif actor is not None:
+            self._until, actor.is_ready = None, True
+            if actor.place is None:  # it is not from an earlier run
+                actor.place = answer.result()
+                self.note_started(actor.place)
 
-    def _failed(self, call: _Call, error: BaseException) -> None:
-        self._connection.raise_unless_death(error)
-        if call.repetition is None:  # its repetitions fail as well
+    def _died(self, call: _Call, why: str) -> None:
+        engine, assignment, node = self._engine, call.assignment, "the cluster"
+        if (actor := call.actor) is not None and actor.place is not None:
+            node = actor.place.node
+        if actor in self.actors:  # of its calls, this is the first that fails
+            self.actors.remove(actor)
+            if actor.place is not None:
+                self.note("died", node, f"{actor.place} died: {why}")
+            self._enlist(self._start())
+        if assignment is None:
             return
-        engine, why = self._engine, _in_a_line(error)
-        if call.deaths >= engine.most_deaths:
-            node = call.actor.place.node if call.actor and call.actor.place else "the cluster"
-            self.abandon(call.repetition, call.deaths, node, why)
-            return
-        if call.actor and call.actor.place:
-            self.note("died", call.actor.place.node, f"{call.actor.place} died: {why}")
-            call.actor.place = None
-        # Its process serves nobody else.
-        alone = self._connection.ray.remote(max_calls=1)(run_alone).options(
-            num_cpus=_TASK, max_retries=engine.most_deaths - call.deaths - 1
-        )
-        reference = alone.remote([self._run], pack_order(call.repetition))
-        self._await(_Call(call.repetition, None, reference, engine.most_deaths))
+        assignment.deaths += 1
+        if assignment.deaths >= engine.most_deaths:
+            self.abandon(assignment.repetition, assignment.deaths, node, why)
+        elif assignment.deaths < _DEATHS_TOGETHER:
+            self.waiting.append(assignment)
+        else:
+            self._run_alone(assignment)
+
+    def _run_alone(self, assignment: Assignment) -> None:
+        """Let Ray try it as often as it may, in processes that serve nobody else."""
+        left = self._engine.most_deaths - assignment.deaths
+        alone = self._connection.ray.remote(max_calls=1)(run_alone)
+        alone = alone.options(num_cpus=_TASK, max_retries=left - 1)
+        assignment.deaths += left - 1
+        reference = alone.remote([self._run], pack_order(assignment.repetition))
+        self._await(_Call(assignment, None, reference))
 
 
 def _in_a_line(error: BaseException) -> str:
@@ -227,7 +239,7 @@ def _in_a_line(error: BaseException) -> str:
 MOST_DEATHS = 3
 
 
-class RayEngine:
+class RayEngine(RemoteEngine):
     """Repetitions in processes of Ray, each with many at once.
 
     As a context manager it stays connected from its first run to the end of the context, and keeps
@@ -252,24 +264,17 @@ class RayEngine:
         force: bool = False,
     ) -> None:
         check_address(address)
-        for name, value in (("processes", processes), ("most_deaths", most_deaths)):
-            if value is not None and value < 1:
-                raise ConfigurationError(f"{name} is {value}; give at least 1")
+        super().__init__(processes, force=force)
+        if most_deaths < 1:
+            raise ConfigurationError(f"most_deaths is {most_deaths}; give at least 1")
         load_ray()  # raises if it is missing, before anything has begun
-        if processes is not None and address == LOCAL and not force:
-            processes = min(processes, usable_cores())
-        self.address, self.processes, self.force = address, processes, force
+        self.address = address
+        if processes is not None and address == LOCAL:
+            self.processes = self.most_processes(usable_cores())
         self.most_deaths, self.variables = most_deaths, tuple(variables)
-        # What was in a process that died is tried there once more before it is suspected.
-        self.deaths_in_actor = min(2, most_deaths)
-        self.kept: list[_Actor] = []
         self._entered = 0
         self._closing = ExitStack()
         self._connection: Connection | None = None
-
-    def most_processes(self, cores: int) -> int:
-        wanted = self.processes or cores
-        return wanted if self.force else min(wanted, cores)
 
     def workers(self, job: Job) -> RayWorkers:
         """Return the workers of one run."""
@@ -293,7 +298,7 @@ class RayEngine:
     def take_kept(self, room: int) -> _Actor | None:
         """Return an actor of an earlier run that has room for so many, and end smaller ones."""
         while self.kept:
-            actor = self.kept.pop()
+            actor: _Actor = self.kept.pop()
             if actor.room >= room:
                 return actor
             self._end(actor)
@@ -309,11 +314,6 @@ class RayEngine:
             self._end(actor)
         self.kept, self._connection = [], None
         self._closing.close()
-
-    def __getstate__(self) -> dict[str, object]:
-        # The options of a run hold it, and are sent to the workers with its benchmark.
-        own = {"kept": [], "_entered": 0, "_closing": ExitStack(), "_connection": None}
-        return {**vars(self), **own}
 
     def __enter__(self) -> "RayEngine":
         # A command enters the engine that it is given, which its caller may have entered before.

@@ -33,7 +33,7 @@ class RayWorker(Worker):
         node, address = ray.get_runtime_context().get_node_id(), ray.util.get_node_ip_address()
         return Place(os.getpid(), str(address), str(node))
 
-    def run_for(self, run: list[Any], order: bytes) -> tuple[Place, bytes]:
+    def run_for(self, run: list[Any], order: bytes) -> bytes:
         """Run an order of the run whose equipment is in Ray's store."""
         with self._turn:
             if self._equipped_for != run[0].hex():
@@ -45,7 +45,7 @@ class RayWorker(Worker):
                     text = f"{self.place()} cannot begin: {in_words(error)}"
                     raise WorkersUnavailableError(text) from None
                 self._equipped_for = run[0].hex()
-        return self.place(), self.run(order)
+        return self.run(order)
 
     def equip(self, given: Equipment) -> None:
         self._secrets = own_secrets(given.environment)
@@ -72,7 +72,7 @@ class RayWorker(Worker):
         return replace(result, report=clean).packed()
 
 
-def run_alone(run: list[Any], order: bytes) -> tuple[Place, bytes]:
+def run_alone(run: list[Any], order: bytes) -> bytes:
     """Run one order in a process that nobody else uses."""
     return RayWorker().run_for(run, order)
 

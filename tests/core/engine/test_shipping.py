@@ -95,32 +95,6 @@ def test_a_setup_that_fails_is_reported_without_traces():
     assert isinstance(outcome, RepetitionResult) and outcome.report["traces"] == {}
 
 
-def test_what_a_workers_copy_has_to_tell_reaches_the_benchmark():
-    class Telling(Shop):
-        told = ()
-
-        def worker_note(self, report):
-            return f"{report['task_id']} is over"
-
-        def take_worker_note(self, report, note):
-            self.told = (*self.told, (report["task_id"], note))
-
-    benchmark = Telling()
-
-    class InProcess(Pickling):
-        def workers(self, job):
-            def run(repetition):
-                setting = worker_setting(job.setting)
-                away = start_order(order_of(repetition), setting, lambda: False)
-                return WorkResult.of(away, away.run()).to_result(repetition)
-
-            return CallingThread(run)
-
-    benchmark.run(numbered(2), engine=InProcess())
-
-    assert benchmark.told == (("t000", "t000 is over"), ("t001", "t001 is over"))
-
-
 def test_a_copy_counts_by_itself():
     benchmark = desk()
     benchmark.run(numbered(1))

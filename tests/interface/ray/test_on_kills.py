@@ -15,12 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.storage import strict_json
 from maseval.interface.ray.engine import RayEngine
 from maseval.runs import RunFolder, run_state
 from maseval.runs.report_line import lines_of
 from tests.damage import KillRig, results_in
-from tests.interface.ray.conftest import CHECKOUT
+from tests.interface.ray.conftest import CHECKOUT, NODES
 from tests.interface.ray.program import IDS, TRIALS, run, slow_desk
 
 KILLS = int(os.environ.get("MASEVAL_RAY_KILLS", "30"))
@@ -95,7 +96,7 @@ class Watched(RayEngine):
 
     def busy(self):
         """The processes that hold repetitions."""
-        actors = [*self.current._actors] if self.current else []
+        actors = [*self.current.actors] if self.current else []
         return [one.place.process for one in actors if one.working and one.place]
 
 
@@ -128,6 +129,27 @@ def test_a_killed_node_loses_nothing(nodes, tmp_path, undisturbed):
 
     survives(tmp_path, kill, OF_NODES, undisturbed, before=nodes.repair)
     nodes.repair()
+
+
+class KillOtherNodes(BenchmarkCallback):
+    """Kills every node but the driver's as soon as a simulation is over."""
+
+    def __init__(self, nodes):
+        self.nodes, self.killed = nodes, 0
+
+    def on_task_repeat_end(self, benchmark, report):
+        while self.nodes.kill():
+            self.killed += 1
+
+
+def test_the_node_that_is_left_does_the_work_of_all_others(nodes, tmp_path, undisturbed):
+    kills = KillOtherNodes(nodes)
+
+    run(tmp_path / "run", slow_desk(num_workers=6, callbacks=[kills]), RayEngine("auto", NODES))
+
+    nodes.repair()
+    assert kills.killed == NODES - 1
+    assert_whole(tmp_path / "run", undisturbed)
 
 
 def test_a_killed_driver_loses_nothing_alone_or_together_with_a_node(nodes, tmp_path, undisturbed):

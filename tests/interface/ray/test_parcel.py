@@ -34,9 +34,9 @@ def carried(error, report=None):
     from maseval.core.engine.parcel import sendable_error, unpack
 
     status = TaskExecutionStatus.AGENT_ERROR
-    result = WorkResult(report or {}, status, sendable_error(error), {}, note="n")
+    result = WorkResult(report or {}, status, sendable_error(error), {})
     arrived = unpack(result.packed())
-    assert (arrived.status, arrived.note) == (status, "n")
+    assert arrived.status == status
     return arrived
 
 

@@ -32,9 +32,10 @@ from maseval.benchmark.tau2.results.recorded import (
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.core.exceptions import ResultFileError
 from maseval.core.judge import Judge
-from maseval.core.outcome import Outcome, Score, Simulation, is_successful
+from maseval.core.outcome import Outcome, Score, Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
+from maseval.core.report_parts import is_successful
 from maseval.core.scoring_options import ScoringOptions
 from maseval.stats.summary import MISSING, GroupSummary, summarise, with_gaps
 

@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.scoring.judge import JudgeReplyError, NoJudgeError
 from maseval.benchmark.tau2.scoring.score import VERDICT, score_simulation
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.judge import Judge
-from maseval.core.outcome import Simulation, is_successful, total_cost
+from maseval.core.outcome import Simulation, total_cost
 from maseval.core.recorded import entries, mapping, number, whole_number
 from maseval.core.report import (
     AGENT_FAILURES,
@@ -30,6 +30,7 @@ from maseval.core.report import (
     UNEVALUATED,
     TaskExecutionStatus,
 )
+from maseval.core.report_parts import is_successful
 from maseval.core.words import text_or_none
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.prepared import ModelSpec
+from maseval.benchmark.tau2.app.running.participants import ModelSpec
 from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.core.exceptions import ConfigurationError
 

@@ -107,7 +107,7 @@ def judge_for(source: Recording, model_id: str | None, base_url: str | None = No
         return own_judge(source)
     if model_id == RULE:
         return Judge(RULE)
-    from maseval.benchmark.tau2.app.running.prepared import ModelSpec  # all that can play
+    from maseval.benchmark.tau2.app.running.participants import ModelSpec  # all that can play
 
     spec = ModelSpec.of(model_id, None, base_url)
     model = resolve_model(spec.model_id, **spec.options)

@@ -17,7 +17,7 @@ from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide
 from maseval.benchmark.tau2.app.running.options import SAME, BranchOptions, RunOptions
-from maseval.benchmark.tau2.app.running.prepared import OwnAgent
+from maseval.benchmark.tau2.app.running.participants import OwnAgent
 from maseval.benchmark.tau2.app.running.run import Tau2Run, prepare
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import (

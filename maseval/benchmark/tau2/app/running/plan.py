@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.options import RunOptions
-from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
+from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
+from maseval.benchmark.tau2.app.running.prepared import PreparedRun
 from maseval.benchmark.tau2.app.running.run import RunBenchmark, prepare
 from maseval.core.messages import text_of
 from maseval.core.model import ModelAdapter

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import count
 
 from maseval.app.results.checklist import TRACE
@@ -62,25 +63,28 @@ class Rehearsal:
             if self._server is None:
                 self._server = ModelServer().__enter__()  # for as long as the worker lives
                 self._server.on_unserved = self._refuse_protocol
-        self.end(trial)
+        self._end(trial)
         model = make_model(self.player, task, environment, seed=seed, acted=self._acted)
         model.refused = self.refused
         names = [f"{model.model_id}-{trial[1]}", f"rehearsal-{next(_numbers)}"]
         for name in names:
             self._server.add(model, name)
         self._models[trial] = names, model
-        TaskContext.current().registry.register(TRACE, "agent", RehearsalRecord(model))
+        context = TaskContext.current()
+        context.at_end(partial(self._end, trial, model))
+        context.registry.register(TRACE, "agent", RehearsalRecord(model))
         return replace(
             AgentModel.placeholder(names[0]), base_url=self._server.url, api_key=names[1]
         )
 
-    def end(self, trial: RepetitionKey) -> None:
-        """Let go of the model of a simulation, if there is one."""
-        names, _ = self._models.pop(trial, ((), None))
-        for name in names:
-            if self._server is not None:
+    def _end(self, trial: RepetitionKey, ended: RehearsalModel | None = None) -> None:
+        """Let go of the model of a simulation, unless a later attempt has one of its own."""
+        names, model = self._models.get(trial, ((), None))
+        if self._server is not None and model is not None and ended in (None, model):
+            del self._models[trial]
+            for name in names:
                 self._server.remove(name)
-                self._first_is_over.set()
+            self._first_is_over.set()
 
     @contextmanager
     def refusing(self, environment: Tau2Environment) -> Iterator[None]:

@@ -22,7 +22,8 @@ from maseval.app.running.own_code import title_of
 from maseval.app.running.prices import FreePrices, Prices
 from maseval.benchmark.tau2.app.running.confidence import ask_confidence
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
-from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
+from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
+from maseval.benchmark.tau2.app.running.prepared import PreparedRun
 from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
@@ -82,9 +83,9 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         self.rehearsal = Rehearsal(options.rehearse, rehearsals) if options.rehearse else None
         if prepared.past:
             self.orchestrator = partial(Continuation, past=prepared.past)
-        self.add_callback(_ForgetFinished())
+        self.timeouts = _CountTimeouts()
+        self.add_callback(self.timeouts)
         self._seen = _SeenAgents()
-        self.timeouts = 0
 
     # Around the run.
 
@@ -116,16 +117,10 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def wording(self, release: Release) -> Wording:
         return self.prepared.wording
 
-    def forget(self, report: Report) -> None:
-        """Let go of what only a running simulation needs, and count what the limit ended."""
-        self.timeouts += RecordedReport(report).termination == TerminationReason.TIMEOUT
-        if self.rehearsal:
-            self.rehearsal.end((report["task_id"], report["repeat_idx"]))
-
     # Other processes.
 
     def for_worker(self) -> Self:
-        """Return a copy for another process, which serves a rehearsal's models by itself."""
+        """Return a copy for another process, where nothing is shown and no engine is needed."""
         twin = super().for_worker()
         options = replace(
             self.prepared.options,
@@ -137,14 +132,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         )
         # Each task comes with its order to run it.
         twin.prepared = replace(self.prepared, options=options, tasks={})
-        twin.rehearsal = self.rehearsal and Rehearsal(self.rehearsal.player)
-        twin._seen = _SeenAgents()
         return twin
-
-    def worker_note(self, report: Report) -> None:
-        """Let go of what only a running rehearsal needs; there is nothing to hand over."""
-        if self.rehearsal:
-            self.rehearsal.end((report["task_id"], report["repeat_idx"]))
 
     # One simulation.
 
@@ -327,12 +315,13 @@ class _FailedAgentAdapter(AgentAdapter):
         raise self.agent
 
 
-class _ForgetFinished(BenchmarkCallback):
-    """Lets go of what only a running simulation needs."""
+class _CountTimeouts(BenchmarkCallback):
+    """Counts the simulations that the limit of time ended."""
+
+    number = 0
 
     def on_task_repeat_end(self, benchmark: Benchmark, report: Report) -> None:
-        if isinstance(benchmark, RunBenchmark):
-            benchmark.forget(report)
+        self.number += RecordedReport(report).termination == TerminationReason.TIMEOUT
 
 
 def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
@@ -378,8 +367,8 @@ class Tau2Run(PreparedRun):
             checklist = checklist_of_run(RunFolder.read(result.folder))
             result = replace(result, checklist=checklist)
             notes = [*checklist.lines()] if checklist else []
-        if benchmark.timeouts:
-            number = count_of(benchmark.timeouts, "simulation")
+        if timeouts := benchmark.timeouts.number:
+            number = count_of(timeouts, "simulation")
             notes.append(
                 f"the limit of {self.timeout:g} s ended {number} without a verdict; --timeout 0 "
                 "sets no limit, as tau2-bench does"

@@ -43,8 +43,8 @@ from maseval.benchmark.tau2.world.state.records import Table
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.benchmark.tau2.world.world import calls_with_answers
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
-from maseval.core.outcome import is_successful
 from maseval.core.recorded import mapping
+from maseval.core.report_parts import is_successful
 
 _ALIKE = {
     **{"street": "st", "avenue": "ave", "drive": "dr", "lane": "ln", "road": "rd", "suite": "ste"},

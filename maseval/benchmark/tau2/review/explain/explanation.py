@@ -38,7 +38,7 @@ from maseval.benchmark.tau2.review.explain.tracing import (
 )
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.core.finding import Finding, Section
-from maseval.core.outcome import is_successful
+from maseval.core.report_parts import is_successful
 from maseval.core.words import cut
 
 CHECKS, END_STATE = "Checks", "End state"

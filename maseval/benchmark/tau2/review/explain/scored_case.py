@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case, releas
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.core.model import ModelAdapter
-from maseval.core.outcome import is_successful
+from maseval.core.report_parts import is_successful
 from maseval.data.folder import AnyPath
 
 
