@@ -242,17 +242,19 @@ def compare_beside(runs: Mapping[str, RecordedOutcomes]) -> list[MeasuredDiffere
     if len(runs) != 2:
         return []
     first, second = runs.values()
-    named = [
-        {each.name: each for each in support_for(run.recording).measures(run.recording)}
-        for run in (first, second)
+    found = [
+        _difference_in(measure, first.outcomes, second.outcomes)
+        for measure in common_measures(runs.values())
+        if not measure.decides and not measure.by_findings and measure != first.measure
     ]
-    found = []
-    for name, measure in named[0].items():
-        if name not in named[1] or measure.decides or measure.by_findings:
-            continue
-        if first.measure is None or first.measure.name != name:
-            found.append(_difference_in(measure, first.outcomes, second.outcomes))
     return [each for each in found if each is not None]
+
+
+def common_measures(runs: Iterable[RecordedOutcomes]) -> list[Measure]:
+    """Return the measures that the benchmark of every run declares, as the first declares them."""
+    declared = [support_for(run.recording).measures(run.recording) for run in runs]
+    shared = set.intersection(*({each.name for each in measures} for measures in declared))
+    return [each for each in declared[0] if each.name in shared]
 
 
 def _difference_in(

@@ -39,7 +39,7 @@ from maseval.app.results.recording import (
 )
 from maseval.app.results.results import run_summary
 from maseval.core.callbacks import read_reports
-from maseval.core.exceptions import NotRunError
+from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
@@ -63,6 +63,7 @@ def report(
     title: str | None = None,
     explain: bool = True,
     against: Files | None = None,
+    measure: str | None = None,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
 ) -> Path:
@@ -74,16 +75,20 @@ def report(
         title: What the page is called.
         explain: Label and explain every failed simulation, if the benchmark can do that.
         against: A second run, or several, to be compared with the first.
+        measure: The number of the benchmark that is compared in the place of its verdict.
         on_progress: Called with how many simulations have been explained.
         scoring: How a results file is scored, as the fields of ``ScoringOptions``.
     """
     asked = [run, *each_of(against or ())]
-    if len(asked) == 1 and holds_reports(run):
+    if len(asked) == 1 and measure is None and holds_reports(run):
         return _report_of_file(Path(run), output, title)
     names, without = expand_grids(asked)
     if not names:
         raise NotRunError(f"there is nothing to report yet: {'; '.join(without)}")
     others = names[1:]
+    if measure is not None and not others:
+        text = f"one run shows all its measures; name two to compare their {measure!r}"
+        raise ConfigurationError(text)
     options = ScoringOptions(**scoring)
     opened = [open_recording(each, options) for each in names]
     for each in opened:
@@ -93,7 +98,7 @@ def report(
     runs: dict[str | None, RunFindings] = {None: found[0]}
     summary, plots, compared = None, list[Drawing](), None
     if others:
-        comparison = compare(asked, options=options, explain=explain)
+        comparison = compare(asked, options=options, explain=explain, measure=measure)
         compared = document_of(comparison)
         runs = dict(zip(comparison.runs, found, strict=True))
     else:
