@@ -129,9 +129,9 @@ class AgentEvaluation:
             pytest.exit(f"{result.stopped}; maseval show {result.folder}", returncode=2)
         _check_complete(result)
         run = RunFolder.read(result.folder)
-        outcomes, measure = outcomes_of(run.reports()), None
-        if asked.measure is not None:
-            measure = measure_named(run, asked.measure)
+        outcomes = outcomes_of(run.reports())
+        measure = None if asked.measure is None else measure_named(run, asked.measure)
+        if measure is not None:
             outcomes = outcomes_by(run, outcomes, measure)
         found = floor_under(outcomes, asked.at_least, asked.alpha, measure)
         evaluation = Evaluation(result, found)

@@ -11,7 +11,7 @@ their writer left out.
 import builtins
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Literal, NamedTuple, NotRequired, TypedDict
+from typing import Literal, NamedTuple
 
 from maseval.core import teamwork
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE
@@ -147,21 +147,6 @@ class Outcome(NamedTuple):
         if not self.cached_answers:
             return None
         return f"{self.cached_answers} of {count_of(self.answers, 'answer')} from a cache"
-
-
-class Score(TypedDict):
-    """A share of tasks with the ends of its interval, over the ``verdicts`` of ``planned``.
-
-    Where a verdict is missing, it becomes ``worst`` if all others fail, and ``best`` if all pass.
-    """
-
-    value: float
-    low: float
-    high: float
-    verdicts: NotRequired[int]
-    planned: NotRequired[int]
-    worst: NotRequired[float]
-    best: NotRequired[float]
 
 
 def is_successful(reward: float) -> bool:

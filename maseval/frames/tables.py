@@ -182,8 +182,8 @@ def score_rows(opened: FrameSource) -> Rows:
                 "counted": score.counted,
                 "k": k,
                 "value": each.value,
-                "low": each.low,
-                "high": each.high,
+                "low": each.interval and each.interval.low,
+                "high": each.interval and each.interval.high,
                 **score.counts,
             }
 

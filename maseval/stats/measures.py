@@ -26,6 +26,7 @@ from maseval.stats.clusters import PairedScores, in_order, places_of, pool
 from maseval.stats.intervals import LEVEL, Interval, two_sided_t
 from maseval.stats.result import Result
 from maseval.stats.sign_flip import cluster_flip_test
+from maseval.stats.summary import Estimate
 
 MeasureKind = Literal["verdict", "share", "quantity"]
 """``verdict``: it holds or not, counted as pass^k. ``share``: from 0 to 1. ``quantity``: any."""
@@ -121,15 +122,6 @@ def _as_verdict(measure: Measure, value: bool | float) -> bool:
 
 
 @dataclass(frozen=True)
-class MeasuredMean(Result):
-    """The mean of a quantity over tasks, with the interval for tasks like these."""
-
-    value: float
-    interval: Interval | None
-    tasks: int
-
-
-@dataclass(frozen=True)
 class MeasuredDifference(Result):
     """The difference of two runs in a measure, second - first, paired as their verdicts are."""
 
@@ -145,7 +137,13 @@ class MeasuredDifference(Result):
     unit: str = ""
 
 
-def mean_of_quantity(outcomes: Iterable[Outcome], measure: Measure) -> MeasuredMean | None:
+def quantity(value: float, span: Interval | None, unit: str = "", sign: str = "") -> str:
+    """Format as ``6.5 [4.452, 8.548] calls``; with the sign ``+`` as a difference."""
+    around = f"[{span.low:,.4g}, {span.high:,.4g}]" if span else ""
+    return " ".join(filter(None, [f"{value:{sign},.4g}", around, unit]))
+
+
+def mean_of_quantity(outcomes: Iterable[Outcome], measure: Measure) -> Estimate | None:
     """Return the mean over tasks of each one's mean; None without a value."""
     run = list(outcomes)
     means = _task_means(run, measure)
@@ -157,7 +155,7 @@ def mean_of_quantity(outcomes: Iterable[Outcome], measure: Measure) -> MeasuredM
     mean = sum(each.score * each.weight for each in clusters.values()) / whole
     number = len(clusters)
     parts = [float(number * e.weight / whole * (e.score - mean)) for e in clusters.values()]
-    return MeasuredMean(float(mean), _student(float(mean), parts), len(means))
+    return Estimate(1, float(mean), _student(float(mean), parts), label=measure.label)
 
 
 def quantity_difference(

@@ -20,7 +20,7 @@ from maseval.core.words import (
 )
 from maseval.stats import Comparison, Difference, Estimate, Flip
 from maseval.stats.effects import Contrast, Effects
-from maseval.stats.measures import MeasuredDifference
+from maseval.stats.measures import MeasuredDifference, quantity
 
 MOST_ROWS = 12
 
@@ -93,7 +93,10 @@ def beside_table(found: RunComparison) -> list[Block]:
         [
             each.measure,
             str(each.tasks),
-            *(_amount(each, value) for value in (each.first, each.second)),
+            *(
+                percent(value) if each.is_share else quantity(value, None, each.unit)
+                for value in (each.first, each.second)
+            ),
             _change(each),
             p_value(each.p_value),
         ]
@@ -104,18 +107,13 @@ def beside_table(found: RunComparison) -> list[Block]:
     return [TableBlock(columns, rows, title)] if rows else []
 
 
-def _amount(found: MeasuredDifference, value: float) -> str:
-    return percent(value) if found.is_share else f"{value:,.4g} {found.unit}".rstrip()
-
-
 def _change(found: MeasuredDifference) -> str:
     """Return the difference with its interval: in points, or in the unit of a quantity."""
     span = found.interval
-    if found.is_share:
-        around = between(span.low, span.high) if span else ""
-        return f"{in_points(found.difference)} {around}".rstrip()
-    around = f" [{span.low:,.4g}, {span.high:,.4g}]" if span else ""
-    return f"{found.difference:+,.4g}{around}"
+    if not found.is_share:
+        return quantity(found.difference, span, sign="+")
+    around = between(span.low, span.high) if span else ""
+    return f"{in_points(found.difference)} {around}".rstrip()
 
 
 def lines_on_two(two: Comparison) -> list[str]:

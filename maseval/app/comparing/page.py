@@ -27,7 +27,7 @@ from maseval.app.comparing.compared_runs import compared_keys
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import between, duration, in_points, money, p_value
 from maseval.report.index import ComparedDocument
-from maseval.report.results import summary_table
+from maseval.report.results import page_row, summary_table
 from maseval.runs.config import subset_of
 from maseval.stats import GroupSummary, Pair, difference_plot, effects_plot, pass_plot
 from maseval.stats.comparison import UP_TO
@@ -48,7 +48,7 @@ def document_of(
     """
     outcomes = {name: run.outcomes for name, run in found.runs.items()}
     two, names = found.two, list(outcomes)
-    rows = [{"name": name, **_result_cells(each.overall)} for name, each in found.summaries.items()]
+    rows = [_result_row(name, each.overall) for name, each in found.summaries.items()]
     return {
         "names": names,
         "results": summary_table({"rows": rows}),
@@ -70,14 +70,9 @@ def document_of(
     }
 
 
-def _result_cells(overall: GroupSummary) -> dict[str, object]:
-    return {
-        "tasks": overall.tasks,
-        "simulations": overall.planned,
-        "verdicts": overall.done,
-        **{each.name: each.in_brief() for each in overall.estimates if each.k <= UP_TO},
-        "mean cost": money(overall.mean_cost),
-    }
+def _result_row(name: str, overall: GroupSummary) -> dict[str, object]:
+    numbers = {each.name: each.in_brief() for each in overall.estimates if each.k <= UP_TO}
+    return page_row(name, overall, **numbers, **{"mean cost": money(overall.mean_cost)})
 
 
 def _pair(pair: Pair, names: Sequence[str]) -> dict[str, object]:

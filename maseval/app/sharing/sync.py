@@ -261,9 +261,9 @@ def _measures(recording: Recording, lines: Sequence[Outcome]) -> dict[str, float
     found: dict[str, float] = {}
     for each in beside_official(recorded_scores(recording, lines)):
         name = re.sub(r"\W+", "_", each.counted)
-        if each.mean is not None:
-            found[name] = each.mean.value
-        found |= {f"{name}_{k}": e.value for k, e in each.pass_hat.items() if e.value is not None}
+        for k, number in each.pass_hat.items():
+            if number.value is not None:
+                found[name if each.is_quantity else f"{name}_{k}"] = number.value
     return found
 
 
