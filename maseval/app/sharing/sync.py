@@ -50,6 +50,7 @@ from maseval.runs import RunFolder
 from maseval.runs.config import CODE, mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import Estimate
+from maseval.stats.result import Result
 
 OTEL, LANGFUSE = "otel", "langfuse"
 NAMES = (OTEL, LANGFUSE, *TRACKERS)
@@ -171,7 +172,7 @@ _NOT_PARAMETERS = ("tasks", "data", CODE)
 
 
 @dataclass(frozen=True)
-class SyncResult:
+class SyncResult(Result):
     """The number of traces or runs sent to one destination, now and before."""
 
     to: str
@@ -179,9 +180,6 @@ class SyncResult:
     sent: int
     before: int
     run: str | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        return dict(vars(self))
 
 
 def sync(
