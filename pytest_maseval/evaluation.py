@@ -129,10 +129,8 @@ class AgentEvaluation:
             pytest.exit(f"{result.stopped}; maseval show {result.folder}", returncode=2)
         _check_complete(result)
         run = RunFolder.read(result.folder)
-        outcomes = outcomes_of(run.reports())
         measure = None if asked.measure is None else measure_named(run, asked.measure)
-        if measure is not None:
-            outcomes = outcomes_by(run, outcomes, measure)
+        outcomes = outcomes_by(run, outcomes_of(run.reports()), measure)
         found = floor_under(outcomes, asked.at_least, asked.alpha, measure)
         evaluation = Evaluation(result, found)
         self.notes.append((MARK, str(evaluation)))

@@ -14,7 +14,7 @@ from math import floor, log10
 from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.words import in_points, percent, score_parts
+from maseval.core.words import in_points, percent
 from maseval.stats.comparison import Comparison
 from maseval.stats.effects import Effects
 from maseval.stats.intervals import Interval
@@ -79,7 +79,7 @@ def pass_plot(runs: Mapping[str, Summary]) -> Drawing:
 
 
 def _format_estimate(estimate: Estimate) -> str:
-    number, *so_far, _ = score_parts(estimate.in_brief())
+    number, *so_far, _ = estimate.parts
     span = f"{percent(estimate.low)} to {percent(estimate.high)}"
     return f"{number} ({', '.join([*so_far, span])})"
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, cast
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Place
 from maseval.core.report import NO_VERDICT_STATUSES
-from maseval.core.words import count_of, percent
+from maseval.core.words import count_of, percent, score_parts
 from maseval.stats.clusters import Places, in_order, interval_over, mean_of, places_of
 from maseval.stats.intervals import (
     LEVEL,
@@ -69,6 +69,11 @@ class Estimate(Result):
     @property
     def high(self) -> float:
         return 1.0 if self.interval is None else self.interval.high
+
+    @property
+    def parts(self) -> list[str]:
+        """The number and what stands beside it, as every command prints them; none without one."""
+        return [] if self.value is None else score_parts(self.in_brief())
 
     def in_brief(self) -> dict[str, float | None]:
         """Return value and interval, and ``worst`` and ``best`` if there are bounds, for JSON."""

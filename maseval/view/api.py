@@ -132,10 +132,11 @@ def comparisons() -> dict[str, Answer]:
         named = [each.name for each in (places if found.grid else places[:1])]
         notes = {k: v for name in named for k, v in _notes(library, name).items()}
         known = {each.shown: each.name for each in places}
+        offered = [each for each in common_measures(found.runs.values()) if not each.decides]
         return {
             **document_of(found, notes),
             "places": [known[name] for name in found.runs],
-            "measures": _offered_measures(found),
+            "measures": ["", *(each.name for each in offered if each.kind != "quantity")],
         }
 
     def find_reasons(library: Library, query: Query) -> Mapping[str, object]:
@@ -144,16 +145,6 @@ def comparisons() -> dict[str, Answer]:
             return looked_into(reasons(_places(library, query), query.get("measure") or None))
 
     return {"/api/compare": compare, "/api/compare/reasons": find_reasons}
-
-
-def _offered_measures(found: RunComparison) -> list[str]:
-    """Return the names of what may stand in the place of the verdict, which is an empty one."""
-    named = [
-        each.name
-        for each in common_measures(found.runs.values())
-        if each.kind != "quantity" and not each.decides
-    ]
-    return ["", *named] if named else []
 
 
 def _places(library: Library, query: Query) -> _Places:

@@ -122,9 +122,7 @@ def floor_of(
             f"{missing} of {count_of(found.planned, 'simulation')} of {run} have no verdict. "
             "Resume the run, or judge what is there with --allow-incomplete (allow_incomplete=True)"
         )
-    outcomes = found.outcomes
-    if chosen is not None:
-        outcomes = outcomes_by(found.recording, outcomes, chosen)
+    outcomes = outcomes_by(found.recording, found.outcomes, chosen)
     return floor_under(outcomes, at_least, alpha, chosen)
 
 

@@ -327,10 +327,12 @@ def _with_verdict(report: Report, found: Misstatement) -> Report:
 
 
 def outcomes_by(
-    recording: Recording, outcomes: Iterable[Outcome], measure: Measure
+    recording: Recording, outcomes: Iterable[Outcome], measure: Measure | None
 ) -> list[Outcome]:
-    """Return the outcomes of a run with a measure's value in the place of the verdict."""
+    """Return the outcomes of a run with a measure's value in the place of the verdict, if any."""
     known = list(outcomes)
+    if measure is None:
+        return known
     if not measure.by_findings:
         return measured(known, measure)
     run, there = ExaminedRun(recording), recording.recorded

@@ -71,12 +71,12 @@ function byRun(first, kind, rows) {
   return h("table", { class: `${size} ${kind}` }, runHeads(first), rows && h("tbody", {}, rows));
 }
 
-/** What the runs can be compared by, where their benchmark has several numbers. */
+/** What the runs can be compared by, where their benchmark has several numbers; the official one has no name here. */
 function measureLinks() {
   const { measures = [] } = compared;
   const { measure: chosen = "", measured } = comparedFrom;
   const link = (name) => h("a", { class: "button", href: measured(name), "aria-current": name === chosen && "true" }, name || "official number");
-  return measured && measures.length > 0 && h("nav", { class: "filters", "aria-label": "Compared by" }, "Compared by ", measures.map(link));
+  return measured && measures.length > 1 && h("nav", { class: "filters", "aria-label": "Compared by" }, "Compared by ", measures.map(link));
 }
 
 function resultsCard() {
