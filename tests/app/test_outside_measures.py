@@ -156,11 +156,11 @@ def test_two_runs_are_compared_by_cluster_in_every_measure(installed):
     main = found["main"]
     assert main["clusters"] == 8 and main["test"]["p_value"] == 0.5
     assert main["difference"] == -0.25
-    beside = {each["measure"]: each for each in found["beside"]}
+    beside = {each["label"]: each for each in found["beside"]}
     assert beside["resisted"]["difference"] == -0.5
-    assert beside["resisted"]["p_value"] == 0.125
+    assert beside["resisted"]["test"]["p_value"] == 0.125
     assert beside["care"]["first"] == 0.5 and beside["care"]["second"] == 0.375
-    assert beside["calls"]["difference"] == 0 and not beside["calls"]["is_share"]
+    assert beside["calls"]["difference"] == 0 and beside["calls"]["unit"] == "calls"
     printed = maseval("compare", "refuses", "obeys").stdout
     assert "other measures" in printed and "6.5 calls" in printed
     assert "2 of 8 clusters differ" in printed

@@ -20,7 +20,7 @@ from maseval.core.words import (
 from maseval.stats import Comparison, Difference, Flip
 from maseval.stats.comparison import UP_TO
 from maseval.stats.effects import Contrast, Effects
-from maseval.stats.measures import MeasuredDifference, quantity
+from maseval.stats.measures import quantity
 
 MOST_ROWS = 12
 
@@ -91,29 +91,22 @@ def beside_table(found: RunComparison) -> list[Block]:
     """Return what two runs differ by in the other measures of their benchmark."""
     rows = [
         [
-            each.measure,
+            each.name,
             str(each.tasks),
             *(
-                percent(value) if each.is_share else quantity(value, None, each.unit)
+                percent(value) if each.unit is None else quantity(value, None, each.unit)
                 for value in (each.first, each.second)
             ),
-            _change(each),
-            p_value(each.p_value),
+            difference_in_words(each)
+            if each.unit is None
+            else quantity(each.difference, each.interval, sign="+"),
+            p_value(each.test.p_value),
         ]
         for each in found.beside
     ]
     columns = ["", "tasks", *found.runs, "difference", "p"]
     title = "other measures, not corrected for their number"
     return [TableBlock(columns, rows, title)] if rows else []
-
-
-def _change(found: MeasuredDifference) -> str:
-    """Return the difference with its interval: in points, or in the unit of a quantity."""
-    span = found.interval
-    if not found.is_share:
-        return quantity(found.difference, span, sign="+")
-    around = between(span.low, span.high) if span else ""
-    return f"{in_points(found.difference)} {around}".rstrip()
 
 
 def lines_on_two(two: Comparison) -> list[str]:
