@@ -10,7 +10,6 @@ from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.tracing import JsonObject
 from maseval.core.words import count_of, text
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
-from maseval.stats.measures import Measure
 
 SCORED = (
     TaskExecutionStatus.SUCCESS.value,
@@ -43,13 +42,8 @@ class GoalRates(NamedTuple):
     rates: Mapping[str, GoalRate]
 
 
-MEASURES = (
-    Measure("overall_gsr", "all assertions are met, seen by the user or not", decides=True),
-    Measure("overall_partial_gsr", "the share of all assertions that are met", kind="share"),
-    Measure("user_gsr", "all assertions are met that the user can see"),
-    Measure("system_gsr", "all assertions are met about what happened inside"),
-)
-"""The four rates of the original, the first of them the official one."""
+RATES = ("overall_gsr", "overall_partial_gsr", "user_gsr", "system_gsr")
+"""The rates that the original reports, the first of them the official one."""
 
 
 def _whole(value: object) -> int:
@@ -126,7 +120,7 @@ def _rates(domain: str | None, reports: Sequence[RecordedReport]) -> GoalRates:
         )
         if by_task
         else GoalRate(None, None)
-        for key in (each.name for each in MEASURES)
+        for key in RATES
     }
     tasks = {report.task for report in reports}
     return GoalRates(domain, len(tasks), len(reports), means["scored_tasks"], rates)

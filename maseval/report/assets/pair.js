@@ -8,7 +8,7 @@ import { choice } from "./filters.js";
 import { badges, drawSections, wishLine } from "./simulation.js";
 import { counted, percent } from "./text.js";
 
-const TRIAL_MARKS = { p: ["pass", "✓", "passed"], f: ["fail", "✗", "failed"], x: ["error", "!", "not counted"], s: ["part", "◐"] };
+const TRIAL_MARKS = { p: ["pass", "✓", "passed"], f: ["fail", "✗", "failed"], x: ["error", "!", "not counted"], s: ["partly", "◐"] };
 
 /** The trials of a task in a run: `[{ run, trial, kind, mark, word }]`. */
 export function trialsIn(task, run) {

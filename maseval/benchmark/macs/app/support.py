@@ -14,7 +14,7 @@ from maseval.app.benchmarks import (
     RecordedOutcomes,
 )
 from maseval.app.results.explained import Review
-from maseval.benchmark.macs.metrics import MEASURES, RecordedGoals, judge_problems
+from maseval.benchmark.macs.metrics import RecordedGoals, judge_problems
 from maseval.core.finding import Finding, Who
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import mapping
@@ -44,6 +44,15 @@ LABEL_QUESTIONS = tuple(
     )
     for name, text, rate in _JUDGED
 )
+
+
+MEASURES = (
+    Measure("overall_gsr", "all assertions are met, seen by the user or not", decides=True),
+    Measure("overall_partial_gsr", "the share of all assertions that are met", kind="share"),
+    Measure("user_gsr", "all assertions are met that the user can see"),
+    Measure("system_gsr", "all assertions are met about what happened inside"),
+)
+"""The four rates of the original, the first of them the official one."""
 
 
 def cause_of_failure(report: Report) -> Finding | None:
