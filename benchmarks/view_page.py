@@ -79,7 +79,7 @@ def write_run(
             folder.append_all(some)
         if scored:  # as every run that `maseval run` ends
             summary = summarise(outcomes_of(folder.reports())).overall
-            folder.note_result(summary.scores[1], summary.done, 0.0, 0)
+            folder.note_result(summary.pass_1, summary.done, 0.0, 0)
 
 
 def config_of(tasks: int, trials: int) -> dict[str, object]:

@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from maseval.app.comparing.gate import Floor, floor_under
 from maseval.app.results.checklist import check_allowed
+from maseval.app.results.examined import outcomes_by
+from maseval.app.results.measured import IF_UNDECIDED, SOUND, WITHOUT_BREACHES, measure_named
 from maseval.app.results.results import INTERRUPTED, RunResult
 from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.app.running.options import RunOptions
@@ -21,8 +24,7 @@ from maseval.core.agent_brief import MakeAgent
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.words import percent
 from maseval.runs import RunFolder
-from maseval.stats import Requirement, outcomes_of, requirement
-from maseval.stats.clusters import counted_tasks
+from maseval.stats import Requirement, outcomes_of
 from maseval.stats.planning import ALPHA, check_alpha, check_at_least
 from pytest_maseval import MARK, RUNS
 
@@ -44,11 +46,15 @@ class Evaluation:
     """The result of an agent's run, and of the pass rate that was asked for."""
 
     result: RunResult
-    requirement: Requirement
+    floor: Floor
+
+    @property
+    def requirement(self) -> Requirement:
+        return self.floor.requirement
 
     @property
     def pass_1(self) -> float:
-        """The share of trials that passed, the mean over tasks."""
+        """The share of trials that passed, or what the measure is of them, mean over tasks."""
         return self.requirement.value
 
     @property
@@ -57,12 +63,13 @@ class Evaluation:
         return self.result.folder
 
     def __str__(self) -> str:
-        found, overall = self.requirement, self.result.summary.overall
+        found, overall = self.requirement, self.floor.counted
         low, high = found.interval.low, found.interval.high
         within = f"[{percent(low)}, {percent(high)}] ({percent(found.interval.level, 0)} interval)"
         counted = f"{overall.passed} of {overall.verdicts} simulations, tasks: {overall.tasks}"
         subset = self.result.summary.subset
-        name = "pass^1" if subset is None else f"{subset}: pass^1"
+        measure = self.floor.measure
+        name = measure if subset is None else f"{subset}: {measure}"
         score = f"{name} {percent(found.value)} {within}, {counted}"
         if not found.at_least:
             return score
@@ -121,8 +128,10 @@ class AgentEvaluation:
         if result.stopped and result.stopped.startswith(INTERRUPTED):
             pytest.exit(f"{result.stopped}; maseval show {result.folder}", returncode=2)
         _check_complete(result)
-        trials, places = counted_tasks(outcomes_of(RunFolder.read(result.folder).reports()))
-        found = requirement(trials, asked.at_least, asked.alpha, places)
+        run = RunFolder.read(result.folder)
+        measure = None if asked.measure is None else measure_named(run, asked.measure)
+        outcomes = outcomes_by(run, outcomes_of(run.reports()), measure)
+        found = floor_under(outcomes, asked.at_least, asked.alpha, measure)
         evaluation = Evaluation(result, found)
         self.notes.append((MARK, str(evaluation)))
         return evaluation
@@ -189,15 +198,20 @@ def _check_complete(result: RunResult) -> None:
 
 # The agent is what a test gives, and the place of the run what --maseval-runs says.
 _NOT_ASKED = frozenset({"agent", "output", "fork"})
-_OWN = ("tasks", "at_least", "alpha", "allow_undecided", "allow")
+_OWN = ("tasks", "at_least", "alpha", "measure", "allow_undecided", "allow")
+_MEASURES = (WITHOUT_BREACHES.name, IF_UNDECIDED.name, SOUND.name)
 
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """The pass rate asked for, the accepted chance to fail a good agent, and how to run it."""
+    """The pass rate asked for, the accepted chance to fail a good agent, and how to run it.
+
+    The rate is that of the ``measure``, if one is named.
+    """
 
     at_least: float
     alpha: float
+    measure: str | None
     of_run: Mapping[str, Any]
 
     @classmethod
@@ -208,6 +222,11 @@ class EvaluationOptions:
         at_least, alpha = settings.pop("at_least", 0.0), settings.pop("alpha", ALPHA)
         check_at_least(at_least)
         check_alpha(alpha)
+        measure = settings.pop("measure", None)
+        # Before anything is run; whether the domain has it, only its run can tell.
+        if measure is not None and measure not in _MEASURES:
+            known = ", ".join(_MEASURES)
+            raise ConfigurationError(f"there is no measure {measure!r}; choose among {known}")
         settings.pop("allow_undecided", None)  # a question of ``check``, not of the run
         allow = settings.pop("allow", ())
         check_allowed([allow] if isinstance(allow, str) else allow)
@@ -222,7 +241,7 @@ class EvaluationOptions:
             )
         tasks = tasks or ()
         settings.setdefault("task_id", [tasks] if isinstance(tasks, str) else tasks)
-        return cls(at_least, alpha, settings)
+        return cls(at_least, alpha, measure, settings)
 
 
 def _check_names(asked: Mapping[str, Any]) -> None:

@@ -25,6 +25,7 @@ from maseval.cli.console import (
 )
 from maseval.cli.options import (
     AsJson,
+    ByMeasure,
     Explain,
     RunOrResultsFile,
     flag,
@@ -41,9 +42,6 @@ if TYPE_CHECKING:  # help must not load what makes these
     from maseval.stats.forecast import Forecast
 
 
-MEASURE = "Compare this measure of the benchmark instead of its verdict."
-
-
 @with_examples(
     ("maseval compare careful hurried", "two runs below ./runs: which is better, how sure"),
     ("maseval compare last theirs.json -k 4", "a run and a results file, by pass^4"),
@@ -54,7 +52,7 @@ MEASURE = "Compare this measure of the benchmark instead of its verdict."
 def compare(
     runs: list[str] = runs_argument("Runs or results files, two or more."),
     k: int = option(1, "The pass^k that is compared.", "-k"),
-    measure: str | None = option(None, MEASURE),
+    measure: ByMeasure = None,
     anyway: bool = flag(
         "Compare runs even if judged differently or under different rules.", "--anyway"
     ),
@@ -99,7 +97,7 @@ def gate(
         None, "The pass^1 that the run must be shown to reach, in percent; needs no baseline."
     ),
     k: int = option(1, "The pass^k that decides.", "-k"),
-    measure: str | None = option(None, MEASURE),
+    measure: ByMeasure = None,
     margin: float = option(0.0, "Loss that is tolerated, in percentage points."),
     alpha: float = option(0.05, "Accepted risk of calling a run worse when it is not."),
     allow_incomplete: bool = flag(
@@ -219,7 +217,7 @@ def plan(
     between: str | None = option(
         None, "Two levels of a factor of a grid: system=react,team.", "--between"
     ),
-    measure: str | None = option(None, MEASURE),
+    measure: ByMeasure = None,
     labels: bool = flag(
         "Plan labels: how many narrow a number that a judge counted in RUN, and how far.",
         "--labels",

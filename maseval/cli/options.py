@@ -61,6 +61,12 @@ TASK_OF_RUN = typer.Argument(
     show_default=False,
 )
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+ByMeasure = Annotated[
+    str | None,
+    typer.Option(
+        "--measure", help="A measure of the benchmark in place of its verdict, by its name."
+    ),
+]
 Explain = Annotated[
     bool, typer.Option("--explain/--no-explain", help="Label and explain failures.")
 ]

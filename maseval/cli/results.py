@@ -78,7 +78,7 @@ def estimate(value: Estimate | None, gap: str = " ") -> str:
 def measure_parts(scores: Sequence[MeasuredScore]) -> Parts:
     """Yield the numbers beside the official one, over all domains, and what they change."""
     others = beside_official(scores)
-    if counted := [each for each in others if each.mean is None and not each.same]:
+    if counted := [each for each in others if not each.is_quantity and not each.same]:
         official = next(e for e in scores if e.is_official and e.domain == others[0].domain)
         table = Table("counted", *number_columns(*(f"k = {k}" for k in official.pass_hat)))
         for each in (official, *counted):

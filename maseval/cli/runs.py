@@ -27,6 +27,7 @@ from maseval.cli.console import (
 )
 from maseval.cli.options import (
     AsJson,
+    ByMeasure,
     Explain,
     RunOrResultsFile,
     argument,
@@ -197,6 +198,7 @@ def report(
     ),
     output: Path | None = option(None, "The HTML file.", "--output", "-o"),
     title: str | None = option(None, "Title of the page."),
+    measure: ByMeasure = None,
     explain: Explain = True,
     **scoring: Unpack[ScoringKeywords],
 ) -> None:
@@ -209,6 +211,7 @@ def report(
             title=title,
             explain=explain,
             against=others,
+            measure=measure,
             on_progress=count,
             **scoring,
         )

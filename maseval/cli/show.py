@@ -172,7 +172,7 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield from measure_parts(view.scores)
         if sound:
             yield from _errata_parts(view.findings)
-        elif any(not each.same for each in view.scores):
+        elif any(not each.same and not each.is_recorded for each in view.scores):
             yield _WHY
 
 

@@ -10,7 +10,7 @@ their writer left out.
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Literal, NamedTuple, NotRequired, TypedDict
+from typing import Literal, NamedTuple
 
 from maseval.core import teamwork
 from maseval.core.answer_cache import ANSWERS, ANSWERS_FROM_CACHE
@@ -153,19 +153,6 @@ class Outcome(NamedTuple):
         return f"{self.cached_answers} of {count_of(self.answers, 'answer')} from a cache"
 
 
-class Score(TypedDict):
-    """A share of tasks with the ends of its interval, over the ``verdicts`` of ``planned``.
-
-    Where a verdict is missing, it becomes ``worst`` if all others fail, and ``best`` if all pass.
-    """
-
-    value: float
-    low: float
-    high: float
-    verdicts: NotRequired[int]
-    planned: NotRequired[int]
-    worst: NotRequired[float]
-    best: NotRequired[float]
 
 
 def total_cost(costs: Iterable[float | None]) -> float | None:

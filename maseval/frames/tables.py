@@ -23,6 +23,7 @@ from maseval.app.results.finding import (
     run_path,
     warn_of_damage,
 )
+from maseval.app.results.labelled import corrected_scores, judged_shares
 from maseval.app.results.measured import measured_scores
 from maseval.app.results.results import run_summary
 from maseval.core.finding import Finding
@@ -176,15 +177,17 @@ def score_rows(opened: FrameSource) -> Rows:
         if any(each.by_findings for each in measures):
             findings[Simulation.of(report)] = opened.findings(parsed)
     opened.keep_findings()
-    for score in measured_scores(outcomes, findings, measures, run.planned):
+    scores = measured_scores(outcomes, findings, measures, run.planned)
+    scores += corrected_scores(judged_shares(run, outcomes), scores[-1].domain if scores else "")
+    for score in scores:
         for k, each in score.pass_hat.items():
             yield {
                 "domain": score.domain,
                 "counted": score.counted,
                 "k": k,
                 "value": each.value,
-                "low": each.low,
-                "high": each.high,
+                "low": each.interval and each.interval.low,
+                "high": each.interval and each.interval.high,
                 **score.counts,
             }
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from maseval.core.outcome import Outcome
 from maseval.core.recorded import Shape, list_of, mapping
 from maseval.core.task import ChosenSubset
-from maseval.stats.summary import summarise
+from maseval.stats.summary import GroupSummary, summarise
 
 _MEANING = "Success rate: share of trials that passed, mean over tasks."
 
@@ -22,17 +22,22 @@ def success_rates(
     found = summarise(outcomes)
     domains = found.domains if len(found.groups) > 1 else []
     rows = [
-        {
-            "name": f"{name}, {subset}" if subset else name,
-            "tasks": group.tasks,
-            "simulations": group.planned,
-            "verdicts": group.done,
-            "success": group.estimate(1).in_brief() if group.done else {"value": None},
-        }
+        page_row(
+            f"{name}, {subset}" if subset else name,
+            group,
+            success=group.estimate(1).in_brief() if group.done else {"value": None},
+        )
         for name, group in [*((each.group, each) for each in domains), ("all", found.overall)]
     ]
     notes = filter(None, [subset and subset.note, found.overall.shortfall])
     return {"rows": rows, "notes": [*notes], "meaning": [_MEANING, found.interval_in_words]}
+
+
+def page_row(name: str | None, group: GroupSummary, **numbers: object) -> dict[str, object]:
+    """Return a group as a row of a summary; with each pass^k, unless it has other ``numbers``."""
+    official = {f"pass^{k}": each.in_brief() for k, each in group.pass_hat.items()}
+    counts = {"tasks": group.tasks, "simulations": group.planned, "verdicts": group.done}
+    return {"name": name, **counts, **(numbers or official)}
 
 
 _COUNTS = ("tasks", "simulations", "verdicts")

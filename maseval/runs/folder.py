@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from maseval.core.outcome import Score, Simulation
+from maseval.core.outcome import Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, UNEVALUATED, Report
 from maseval.core.storage import strict_json
@@ -26,7 +26,7 @@ from maseval.core.storage.records import (
     seal_problem,
 )
 from maseval.core.storage.redaction import Secrets, redact
-from maseval.core.tracing import now
+from maseval.core.tracing import JsonObject, now
 from maseval.data.kept import package_fingerprint
 from maseval.runs.config import RunConfig, cell_of
 from maseval.runs.config_file import (
@@ -298,7 +298,7 @@ class RunFolder(LoggedRun):
 
     def note_result(
         self,
-        pass_1: Score | None,
+        pass_1: JsonObject | None,
         verdicts: int,
         cost: float | None = None,
         tokens: int | None = None,

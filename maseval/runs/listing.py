@@ -8,9 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from maseval.core.outcome import Score, total_cost
+from maseval.core.outcome import total_cost
 from maseval.core.report import NO_VERDICT_STATUSES
 from maseval.core.storage.files import SUFFIX
+from maseval.core.tracing import JsonObject
 from maseval.runs.annotations import Annotations, annotations_or_problem
 from maseval.runs.config import RunConfig
 from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder, read_config
@@ -48,11 +49,11 @@ class RunState:
     problem: str | None = None
     cost: float | None = None
     tokens: int | None = None
-    pass_1: Score | None = None
+    pass_1: JsonObject | None = None
     verdicts: int | None = None
     annotations: Annotations = field(default_factory=Annotations)
     unconfirmed: str | None = None
-    recomputed: Score | None = None
+    recomputed: JsonObject | None = None
     checked: bool = False
 
     @property

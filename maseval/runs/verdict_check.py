@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypedDict, cast
 
-from maseval.core.outcome import Outcome, Score, Simulation
+from maseval.core.outcome import Outcome, Simulation
 from maseval.core.report import Report
 from maseval.core.storage.files import FileState
+from maseval.core.tracing import JsonObject
 from maseval.runs.config_file import LOG
 from maseval.runs.log import kept_about
 from maseval.runs.recording import Recording
@@ -72,8 +73,8 @@ class RunDoubt(TypedDict):
     """The reasons to doubt the numbers of a run, with pass^1 as recorded and as recomputed."""
 
     reasons: list[str]
-    recorded: Score | None
-    recomputed: Score | None
+    recorded: JsonObject | None
+    recomputed: JsonObject | None
 
 
 def doubt_about(recording: Recording, check: "VerdictCheck | None" = None) -> RunDoubt | None:
@@ -98,7 +99,7 @@ class VerdictCheck:
         self.obstacle = obstacle
         self._checked: dict[Simulation, Outcome] = {}
         self.differing: dict[Simulation, Misstatement] = {}
-        self._scores: tuple[Score | None, Score | None] = (None, None)
+        self._scores: tuple[JsonObject | None, JsonObject | None] = (None, None)
 
     def add(self, line: Outcome, found: Misstatement | None, obstacle: str | None = None) -> None:
         """Add how a verdict differs from the recomputed one, or why it cannot be recomputed."""
@@ -120,7 +121,7 @@ class VerdictCheck:
                 for one, each in self.differing.items()
             }
             before, after = (
-                summarise(outcomes.values(), planned=self._run.planned).overall.scores.get(1)
+                summarise(outcomes.values(), planned=self._run.planned).overall.pass_1
                 for outcomes in (recorded, {**recorded, **new})
             )
             self._scores = before, after
@@ -172,7 +173,9 @@ class VerdictCheck:
         return {"checked": len(self._checked), "differing": differing, "obstacle": self.obstacle}
 
 
-def _doubt(reasons: list[str], recorded: Score | None, recomputed: Score | None) -> RunDoubt:
+def _doubt(
+    reasons: list[str], recorded: JsonObject | None, recomputed: JsonObject | None
+) -> RunDoubt:
     return {"reasons": reasons, "recorded": recorded, "recomputed": recomputed}
 
 

@@ -11,6 +11,7 @@ from maseval.core.outcome import Outcome, Place, TaskKey
 from maseval.core.words import count_of
 from maseval.stats.clusters import PairedScores, in_order, places_of, pool
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
+from maseval.stats.measures import Measure, places_of_tasks, quantity_by_task, student_interval
 from maseval.stats.planning import Pairs, SamplePlan, plan
 from maseval.stats.result import IF_KNOWN, Result
 from maseval.stats.settings import check_compatible
@@ -32,7 +33,7 @@ SURE = 0.05
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Result):
     """One pass^k of one group in both runs; ``difference`` is second - first."""
 
     group: str | None
@@ -47,6 +48,8 @@ class Difference:
     """The number of clusters that the tasks are of; None if each is one of its own."""
     label: str | None = field(default=None, metadata=IF_KNOWN)
     """What is compared, where it is not the verdict: ``resisted^k``."""
+    unit: str | None = field(default=None, metadata=IF_KNOWN)
+    """The unit of a quantity, which may be empty; None of shares."""
 
     @property
     def name(self) -> str:
@@ -471,3 +474,37 @@ def _drop_other_data(
     for name, run in runs.items():
         runs[name] = [outcome for outcome in run if outcome.domain not in other_data]
     return [f"domain {group!r}: {why}" for group, why in other_data.items()], list(cautions)
+
+
+def quantity_difference(
+    first: Iterable[Outcome], second: Iterable[Outcome], measure: Measure
+) -> Difference | None:
+    """Compare a quantity of two runs, paired by cluster.
+
+    None without two in common, as one says nothing of others.
+    """
+    runs = [list(first), list(second)]
+    means = [quantity_by_task(run, measure) for run in runs]
+    common = means[0].keys() & means[1].keys()
+    if common:
+        means = [{key: mine[key] for key in means[0] if key in common} for mine in means]
+    every = [*runs[0], *runs[1]]
+    pools = [pool(mine.values(), places_of_tasks(every, mine)) for mine in means]
+    if not pools[0].keys() & pools[1].keys():
+        return None
+    paired = PairedScores(*pools)
+    parts = [each - paired.difference for each in paired.spread_out()]
+    if (interval := student_interval(paired.difference, parts)) is None:
+        return None
+    return Difference(
+        group=None,
+        tasks=len(common) or max(map(len, means)),
+        k=1,
+        first=paired.means[0],
+        second=paired.means[1],
+        difference=paired.difference,
+        interval=interval,
+        test=cluster_flip_test(paired.parts),
+        label=measure.name,
+        unit=measure.unit,
+    )

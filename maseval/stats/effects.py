@@ -147,11 +147,7 @@ class Effects(Result):
         return "; ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
-        lists = {
-            name: [each.to_dict() for each in getattr(self, name)]
-            for name in ("contrasts", "interactions")
-        }
-        return {**super().to_dict(), **lists, "headline": self.headline}
+        return {**super().to_dict(), "headline": self.headline}
 
 
 def _size_in_words(factor: Factor) -> str:

@@ -9,12 +9,11 @@ errors, with Student's quantile for tasks like these.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Score
 from maseval.core.words import count_of, in_percent, money, percent
 from maseval.stats.clusters import Places
 from maseval.stats.intervals import LEVEL, two_sided_z, weighted_interval
@@ -72,7 +71,7 @@ class TaskSet(Result):
     seconds: float | None = None
     notes: tuple[str, ...] = ()
     cells: float = 1.0
-    score: Score | None = None
+    score: Mapping[str, Any] | None = None
     clusters: int | None = field(default=None, metadata=IF_KNOWN)
 
     @property
@@ -235,10 +234,10 @@ def observed_tasks(pilot: Sequence[Trials], places: Places | None = None) -> Tas
     counted, places = with_trials(pilot, places)
     if not counted:
         raise ConfigurationError("no task of the pilot has a verdict; give a run that has some")
-    score = cast("Score", estimate(counted, places=places).in_brief())
+    score = estimate(counted, places=places).in_brief()
     noise = noise_of_clusters(counted, 1, None, places)
     clusters = None if places is None else len({place.cluster for place in places})
-    rate = score["value"]
+    rate = score["value"] or 0.0
     # As long as a task has no verdict, this is no finished baseline.
     trials = fewest_trials(pilot) or None
     whole = rate * (1 - rate)

@@ -22,10 +22,9 @@ from typing import Literal, cast
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, Place, Simulation, TaskKey
-from maseval.stats.clusters import PairedScores, in_order, places_of, pool
+from maseval.stats.clusters import in_order, places_of, pool
 from maseval.stats.intervals import LEVEL, Interval, two_sided_t
-from maseval.stats.result import Result
-from maseval.stats.sign_flip import cluster_flip_test
+from maseval.stats.summary import Estimate
 
 MeasureKind = Literal["verdict", "share", "quantity"]
 """``verdict``: it holds or not, counted as pass^k. ``share``: from 0 to 1. ``quantity``: any."""
@@ -119,80 +118,34 @@ def _as_verdict(measure: Measure, value: bool | float) -> bool:
     raise ConfigurationError(f"the measure {measure.name!r} is {value!r}; return {wanted}")
 
 
-@dataclass(frozen=True)
-class MeasuredMean(Result):
-    """The mean of a quantity over tasks, with the interval for tasks like these."""
-
-    value: float
-    interval: Interval | None
-    tasks: int
+def quantity(value: float, span: Interval | None, unit: str = "", sign: str = "") -> str:
+    """Format as ``6.5 [4.452, 8.548] calls``; with the sign ``+`` as a difference."""
+    around = f"[{span.low:,.4g}, {span.high:,.4g}]" if span else ""
+    return " ".join(filter(None, [f"{value:{sign},.4g}", around, unit]))
 
 
-@dataclass(frozen=True)
-class MeasuredDifference(Result):
-    """The difference of two runs in a measure, second - first, paired as their verdicts are."""
-
-    measure: str
-    first: float
-    second: float
-    difference: float
-    interval: Interval | None
-    p_value: float
-    tasks: int
-    is_share: bool = True
-    higher_is_better: bool = True
-    unit: str = ""
-
-
-def mean_of_quantity(outcomes: Iterable[Outcome], measure: Measure) -> MeasuredMean | None:
+def mean_of_quantity(outcomes: Iterable[Outcome], measure: Measure) -> Estimate | None:
     """Return the mean over tasks of each one's mean; None without a value."""
     run = list(outcomes)
-    means = _task_means(run, measure)
+    means = quantity_by_task(run, measure)
     if not means:
         return None
-    clusters = pool(means.values(), _places(run, means))
+    clusters = pool(means.values(), places_of_tasks(run, means))
     whole = sum(each.weight for each in clusters.values())
     mean = sum(each.score * each.weight for each in clusters.values()) / whole
     number = len(clusters)
     parts = [float(number * e.weight / whole * (e.score - mean)) for e in clusters.values()]
-    return MeasuredMean(float(mean), _student(float(mean), parts), len(means))
+    return Estimate(1, float(mean), student_interval(float(mean), parts), label=measure.label)
 
 
-def quantity_difference(
-    first: Iterable[Outcome], second: Iterable[Outcome], measure: Measure
-) -> MeasuredDifference | None:
-    """Compare a quantity of two runs, paired by cluster; None without a task in common."""
-    runs = [list(first), list(second)]
-    means = [_task_means(run, measure) for run in runs]
-    common = means[0].keys() & means[1].keys()
-    if common:
-        means = [{key: mine[key] for key in means[0] if key in common} for mine in means]
-    every = [*runs[0], *runs[1]]
-    pools = [pool(mine.values(), _places(every, mine)) for mine in means]
-    if not pools[0].keys() & pools[1].keys():
-        return None
-    paired = PairedScores(*pools)
-    parts = [each - paired.difference for each in paired.spread_out()]
-    return MeasuredDifference(
-        measure=measure.name,
-        first=paired.means[0],
-        second=paired.means[1],
-        difference=paired.difference,
-        interval=_student(paired.difference, parts),
-        p_value=cluster_flip_test(paired.parts).p_value,
-        tasks=len(common) or max(map(len, means)),
-        is_share=False,
-        higher_is_better=measure.higher_is_better,
-        unit=measure.unit,
-    )
-
-
-def _places(outcomes: Iterable[Outcome], keys: Iterable[TaskKey]) -> Sequence[Place]:
+def places_of_tasks(outcomes: Iterable[Outcome], keys: Iterable[TaskKey]) -> Sequence[Place]:
+    """Return the place of each of these tasks; one that is alike all others has its own."""
     listed = list(keys)
     return in_order(places_of(outcomes), listed) or [Place(key) for key in listed]
 
 
-def _task_means(outcomes: Iterable[Outcome], measure: Measure) -> dict[TaskKey, Fraction]:
+def quantity_by_task(outcomes: Iterable[Outcome], measure: Measure) -> dict[TaskKey, Fraction]:
+    """Return the mean over the trials of each task that have a value."""
     values: dict[TaskKey, list[float]] = {}
     for each in outcomes:
         if (value := measure.of(each)) is not None:
@@ -200,7 +153,7 @@ def _task_means(outcomes: Iterable[Outcome], measure: Measure) -> dict[TaskKey, 
     return {key: Fraction(fmean(mine)).limit_denominator(10**9) for key, mine in values.items()}
 
 
-def _student(mean: float, parts: Sequence[float]) -> Interval | None:
+def student_interval(mean: float, parts: Sequence[float]) -> Interval | None:
     """Return the interval of a mean whose draws of equal weight lie so far from it."""
     number = len(parts)
     if number < 2:

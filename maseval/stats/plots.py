@@ -14,7 +14,7 @@ from math import floor, log10
 from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.words import in_points, percent, score_parts
+from maseval.core.words import in_points, percent
 from maseval.stats.comparison import Comparison
 from maseval.stats.effects import Effects
 from maseval.stats.intervals import Interval
@@ -61,22 +61,25 @@ class _Row(NamedTuple):
 
 def pass_plot(runs: Mapping[str, Summary]) -> Drawing:
     """Draw a row for each pass^k of each run, over all its tasks."""
-    rows, spans = [], []
+    rows, spans, label = [], [], None
     for name, run in runs.items():
         for each in run.overall.pass_hat.values():
             if each.interval is not None and (each.k == 1 or len(runs) <= _FEW_RUNS):
                 words = _format_estimate(each)
                 rows.append(_Row(f"{name} {each.name}", each.value or 0.0, each.interval, words))
                 spans.append(each.interval)
+                label = each.label
     if not rows:
         raise ConfigurationError("no run has a value of pass^k; give runs with trials")
     methods = dict.fromkeys(f"{percent(each.level, 0)} CI, {each.method}" for each in spans)
-    words = f"Chance that all of k trials pass. Bar: {'; '.join(methods)}."
-    return _draw("pass^k", words, rows, _Scale((0.0, 1.0), (_LEFT, _RIGHT)), percent)
+    title = label or "pass^k"
+    mean = "Chance that all of k trials pass" if title.endswith("^k") else "Mean over tasks"
+    words = f"{mean}. Bar: {'; '.join(methods)}."
+    return _draw(title, words, rows, _Scale((0.0, 1.0), (_LEFT, _RIGHT)), percent)
 
 
 def _format_estimate(estimate: Estimate) -> str:
-    number, *so_far, _ = score_parts(estimate.in_brief())
+    number, *so_far, _ = estimate.parts
     span = f"{percent(estimate.low)} to {percent(estimate.high)}"
     return f"{number} ({', '.join([*so_far, span])})"
 
@@ -88,7 +91,8 @@ def difference_plot(comparison: Comparison) -> Drawing:
         for e in comparison.differences
     ]
     first, second = (_shorten(name, 40) for name in comparison.names)
-    return _draw_differences("Difference in pass^k", f"{second} minus {first}", rows, _LEFT)
+    title = f"Difference in {comparison.main.label or 'pass^k'}"
+    return _draw_differences(title, f"{second} minus {first}", rows, _LEFT)
 
 
 def effects_plot(effects: Effects) -> Drawing:

@@ -11,7 +11,7 @@ IF_KNOWN = MappingProxyType({"if_known": True})
 
 
 class Result:
-    """Base of all results."""
+    """Base of all results; a part that has a form of its own, by ``to_dict``, keeps it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, nested results included, as dictionaries and lists for JSON."""
@@ -19,6 +19,8 @@ class Result:
 
 
 def _plain(value: object) -> object:
+    if (own_form := getattr(value, "to_dict", None)) is not None:
+        return own_form()
     if parts := _fields_by_name(value):
         return {str(name): _plain(part) for name, part in parts.items()}
     if isinstance(value, list | tuple):

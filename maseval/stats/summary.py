@@ -12,9 +12,9 @@ from functools import lru_cache
 from typing import Any, Literal, cast
 
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import Outcome, Place, Score
+from maseval.core.outcome import Outcome, Place
 from maseval.core.report import NO_VERDICT_STATUSES
-from maseval.core.words import count_of, percent
+from maseval.core.words import count_of, percent, score_parts
 from maseval.stats.clusters import Places, in_order, interval_over, mean_of, places_of
 from maseval.stats.intervals import (
     LEVEL,
@@ -68,6 +68,11 @@ class Estimate(Result):
     @property
     def high(self) -> float:
         return 1.0 if self.interval is None else self.interval.high
+
+    @property
+    def parts(self) -> list[str]:
+        """The number and what stands beside it, as every command prints them; none without one."""
+        return [] if self.value is None else score_parts(self.in_brief())
 
     def in_brief(self) -> dict[str, float | None]:
         """Return value and interval, and ``worst`` and ``best`` if there are bounds, for JSON."""
@@ -188,16 +193,11 @@ class GroupSummary:
         return {each.k: each for each in self.estimates if each.value is not None}
 
     @property
-    def scores(self) -> dict[int, Score]:
-        """Each pass^k that has a value, as lists of runs show it."""
-        counts = {"verdicts": self.done, "planned": self.planned}
-        return {
-            k: cast("Score", {**each.in_brief(), **counts}) for k, each in self.pass_hat.items()
-        }
-
-    @property
-    def pass_1(self) -> Score | None:
-        return self.scores.get(1)
+    def pass_1(self) -> dict[str, Any] | None:
+        """The one number of lists of runs, over the ``verdicts`` of ``planned``, as JSON."""
+        if (found := self.pass_hat.get(1)) is None:
+            return None
+        return {**found.in_brief(), "verdicts": self.done, "planned": self.planned}
 
     def in_brief(self) -> dict[str, Any]:
         """Return the counts and every pass^k, for JSON."""

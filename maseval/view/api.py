@@ -13,7 +13,12 @@ from posixpath import commonpath
 from typing import NamedTuple
 
 from maseval.app.benchmarks import RecordedOutcomes
-from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_into
+from maseval.app.comparing.compare import (
+    RunComparison,
+    common_measures,
+    compare_outcomes,
+    look_into,
+)
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
 from maseval.app.results.finding import open_recording
@@ -103,34 +108,41 @@ def comparisons() -> dict[str, Answer]:
     one_at_a_time = threading.Lock()
 
     @lru_cache(maxsize=64)
-    def load(path: Path, files: tuple[FileState, ...]) -> RecordedOutcomes:
+    def load(path: Path, files: tuple[FileState, ...], measure: str | None) -> RecordedOutcomes:
         options = ScoringOptions()
-        return load_run(open_recording(path, options), options)
+        return load_run(open_recording(path, options), options, measure=measure)
 
     # The reasons are asked for when the numbers are there.
     @lru_cache(maxsize=16)
-    def numbers(places: _Places) -> RunComparison:
-        return compare_outcomes({each.shown: load(each.path, each.files) for each in places})
+    def numbers(places: _Places, measure: str | None) -> RunComparison:
+        return compare_outcomes(
+            {each.shown: load(each.path, each.files, measure) for each in places}
+        )
 
     @lru_cache(maxsize=16)
-    def reasons(places: _Places) -> RunComparison:
-        return look_into(numbers(places))
+    def reasons(places: _Places, measure: str | None) -> RunComparison:
+        return look_into(numbers(places, measure))
 
     def compare(library: Library, query: Query) -> Mapping[str, object]:
         """Answer with the document of the runs in the query."""
         with one_at_a_time:
-            found = numbers(places := _places(library, query))
+            found = numbers(places := _places(library, query), query.get("measure") or None)
         found = replace(found, notes=[*_unfinished(library, query), *found.notes])
         # Every run has the tasks that are compared, but cells of a grid may have their own.
         named = [each.name for each in (places if found.grid else places[:1])]
         notes = {k: v for name in named for k, v in _notes(library, name).items()}
         known = {each.shown: each.name for each in places}
-        return {**document_of(found, notes), "places": [known[name] for name in found.runs]}
+        offered = [each for each in common_measures(found.runs.values()) if not each.decides]
+        return {
+            **document_of(found, notes),
+            "places": [known[name] for name in found.runs],
+            "measures": ["", *(each.name for each in offered if each.kind != "quantity")],
+        }
 
     def find_reasons(library: Library, query: Query) -> Mapping[str, object]:
         """Answer with why simulations failed."""
         with one_at_a_time:
-            return looked_into(reasons(_places(library, query)))
+            return looked_into(reasons(_places(library, query), query.get("measure") or None))
 
     return {"/api/compare": compare, "/api/compare/reasons": find_reasons}
 

@@ -96,7 +96,7 @@ def numbers_of(run: ViewedRun) -> RunFacts:
     planned, estimate = len(run.source.planned), mark_of(run.source.config.values)
     return {
         **run.tally(),
-        **{"planned": planned, "pass_1": run.scores().get(1), "estimate": estimate},
+        **{"planned": planned, "pass_1": run.pass_1(), "estimate": estimate},
     }
 
 

@@ -21,13 +21,13 @@ from maseval.core.outcome import (
     Outcome,
     OutcomeKind,
     RecordedReport,
-    Score,
     Simulation,
     TaskKey,
     verdict_for,
 )
-from maseval.core.recorded import Shape, entries
+from maseval.core.recorded import Shape
 from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
+from maseval.core.tracing import JsonObject
 from maseval.report.index import Entry, Overview, Trials, by_task, index_of, results_of
 from maseval.report.page import Packet, packet_of
 from maseval.runs.config_file import LOG
@@ -80,7 +80,7 @@ class ViewedRun:
         self._derived: dict[str, Any] = {}
         """What was found out from all simulations, until there are others."""
         self._counted = _Counted()
-        self._scores: Mapping[int, Score] = {}
+        self._pass_1: JsonObject | None = None
         self._score_again = 0.0
         self.version = 0
         """Grows whenever there is something new."""
@@ -184,11 +184,7 @@ class ViewedRun:
         ones = [each.simulation for each in known if labelled]
         examined = {one: self._examined.examine(one, REVIEW) for one in ones}
         found = RunFindings(run, [each.row for each in known], None, examined)
-        summary = page_summary(found, self._summarise())
-        if doubt := self.doubt:
-            reasons = doubt["reasons"]
-            notes = [each for each in entries(summary.get("notes")) if each not in reasons]
-            summary = {**summary, "notes": notes, "doubt": doubt}
+        summary = page_summary(found, self.doubt, self._summarise())
         return Overview(summary, support.task_findings(run), facts_of(run.config.values))
 
     def packet(self, domain: str, task: str, trial: str | None = None) -> Packet:
@@ -211,12 +207,12 @@ class ViewedRun:
             raise NothingThereError(f"the run has no {missing} in domain {domain!r}")
         return wanted
 
-    def scores(self) -> Mapping[int, Score]:
-        """pass^k with its interval; of a large run that goes on, as it was a moment ago."""
+    def pass_1(self) -> JsonObject | None:
+        """pass^1 with its interval; of a large run that goes on, as it was a moment ago."""
         with self._lock:
             if "summary" not in self._derived and time.monotonic() >= self._score_again:
                 self._summarise()
-            return self._scores
+            return self._pass_1
 
     def _summarise(self) -> Summary:
         """Return the summary of all simulations, made once however often it is asked for."""
@@ -225,7 +221,7 @@ class ViewedRun:
             began = time.monotonic()
             rows = [entry.row for entry in self.entries()]
             found = summarise(rows, planned=self.source.planned)
-            self._scores, ended = found.overall.scores, time.monotonic()
+            self._pass_1, ended = found.overall.pass_1, time.monotonic()
             # So that a server spends a tenth of its time on this at most.
             self._score_again = ended + 9 * (ended - began)
             return found

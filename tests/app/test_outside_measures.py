@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.cli.commandline import maseval
+from tests.report.reading import index_of
 
 BENCHMARK = '''
 """A bank whose users are attacked: useful, resisted, and how careful it was."""
@@ -155,11 +156,11 @@ def test_two_runs_are_compared_by_cluster_in_every_measure(installed):
     main = found["main"]
     assert main["clusters"] == 8 and main["test"]["p_value"] == 0.5
     assert main["difference"] == -0.25
-    beside = {each["measure"]: each for each in found["beside"]}
+    beside = {each["label"]: each for each in found["beside"]}
     assert beside["resisted"]["difference"] == -0.5
-    assert beside["resisted"]["p_value"] == 0.125
+    assert beside["resisted"]["test"]["p_value"] == 0.125
     assert beside["care"]["first"] == 0.5 and beside["care"]["second"] == 0.375
-    assert beside["calls"]["difference"] == 0 and not beside["calls"]["is_share"]
+    assert beside["calls"]["difference"] == 0 and beside["calls"]["unit"] == "calls"
     printed = maseval("compare", "refuses", "obeys").stdout
     assert "other measures" in printed and "6.5 calls" in printed
     assert "2 of 8 clusters differ" in printed
@@ -229,3 +230,47 @@ def test_the_measures_are_in_the_tables_and_on_the_page(installed, tmp_path):
     values = {(row["counted"], row["k"]): row["value"] for row in rows}
     assert values["resisted", 1] == 0.5 and values["care", 1] == 0.375
     assert page.exit_code == 0 and "attack success 50.0%" in (tmp_path / "page.html").read_text()
+
+
+def test_the_page_of_two_runs_is_about_the_measure_that_is_asked_for(installed, tmp_path):
+    ran("obeys", "--agent-data", "obeys=4")
+    ran("refuses")
+    by = ("report", "refuses", "obeys", "-o", "page.html", "--measure")
+
+    done = maseval(*by, "resisted")
+    page = index_of(tmp_path / "page.html")["compared"]
+    share = maseval(*by, "care")
+    cells = index_of(tmp_path / "page.html")["compared"]
+
+    assert done.exit_code == share.exit_code == 0, done.stderr + share.stderr
+    assert page["pairs"][0]["measure"] == "resisted^1"
+    assert page["pairs"][0]["difference"] == -0.5
+    assert "resisted^1" in page["results"]["measures"]
+    assert "resisted^k" in str(page["plots"]) and "pass^" not in str(page["plots"])
+    [beside] = page["beside"]
+    assert [row[0] for row in beside["rows"]] == ["care", "calls"]
+    assert {task["cells"][1][0] for task in page["tasks"]} == {"p", "f"}
+    values = {tuple(map(str, task["cells"][1])) for task in cells["tasks"]}
+    assert values == {("s", "[0]", "[0.5]"), ("s", "[0]", "[0.25]")}
+    alone = maseval("report", "obeys", "-o", "page.html", "--measure", "resisted")
+    assert alone.exit_code == 2 and "name two to compare their 'resisted'" in alone.stderr
+
+
+def test_the_viewer_compares_by_the_measure_in_its_address(installed, tmp_path):
+    pytest.importorskip("starlette")
+    from tests.view.builders import viewer
+
+    ran("obeys", "--agent-data", "obeys=4")
+    ran("refuses")
+    view = viewer(tmp_path / "runs")
+    asked = [("run", "refuses"), ("run", "obeys")]
+
+    official = view.get("/api/compare", params=asked).json()
+    resisted = view.get("/api/compare", params=[*asked, ("measure", "resisted")]).json()
+    unknown = view.get("/api/compare", params=[*asked, ("measure", "safe")])
+
+    assert official["measures"] == resisted["measures"] == ["", "resisted", "care"]
+    assert official["pairs"][0]["measure"] == "pass^1"
+    assert resisted["pairs"][0]["measure"] == "resisted^1"
+    assert resisted["pairs"][0]["difference"] == -0.5
+    assert unknown.status_code == 422 and "no measure 'safe'" in unknown.json()["error"]

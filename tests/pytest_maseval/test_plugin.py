@@ -145,6 +145,7 @@ def test_the_marks_of_a_class_and_of_its_test_are_put_together(pytester: pytest.
         ("domain='library', alpha=0.9", "*alpha is 0.9; give a chance below 0.5*"),
         ("domain='library', at_leat=0.8", "*without an option 'at_leat'; did you mean 'at_least'?"),
         ("domain='library', output='runs/x'", "*without an option 'output'*"),
+        ("domain='library', measure='safe'", "*no measure 'safe'; choose among without breaches*"),
         ("domain='library', tasks='no_such_task'", "*no_such_task*"),
     ],
 )
@@ -189,6 +190,33 @@ def test_a_marked_test_that_takes_the_fixture_and_never_uses_it_fails(
     result = outcome_of(pytester, "assert maseval")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["*evaluates nothing: call maseval.check*"])
+
+
+@pytest.mark.data
+def test_another_measure_takes_the_place_of_the_verdict(
+    pytester: pytest.Pytester, tau2_data: Path
+) -> None:
+    """Gold fails task 2 by its corrected criteria; no verdict on task 7 can be right."""
+    options = "domain='airline', tasks=['1', '2', '7'], at_least=1, measure='over sound tasks'"
+    suite = f"""
+        import pytest
+
+        @pytest.mark.maseval({options})
+        def test_sound(maseval):
+            maseval.check("gold")
+
+        @pytest.mark.maseval({options})
+        def test_official(maseval):
+            assert maseval.check("gold", measure=None).pass_1 == 1
+        """
+    result = outcome(pytester, suite)
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*test_official: pass^1 100.0%*3 of 3 simulations, tasks: 3; *: reached",
+            "*test_sound: over sound tasks^1 50.0%*1 of 2 simulations, tasks: 2; *: missed",
+        ]
+    )
 
 
 def test_a_run_under_a_rate_that_it_misses_warns(pytester: pytest.Pytester) -> None:

@@ -6,11 +6,11 @@ from maseval.core.exceptions import ConfigurationError, TaskFormatError
 from maseval.core.outcome import RecordedReport
 from maseval.core.task import Task
 from maseval.stats import Measure, Outcome, compare, summarise
+from maseval.stats.comparison import quantity_difference
 from maseval.stats.measures import (
     NO_VALUE,
     mean_of_quantity,
     measured,
-    quantity_difference,
 )
 
 RESISTED = Measure("resisted", complement="attack success")
@@ -108,7 +108,7 @@ def test_a_quantity_has_a_mean_over_tasks_and_is_compared_by_task():
     # Student's t for seven degrees of freedom is 2.3646.
     assert mean.value == 3.5
     assert mean.interval.half_width == pytest.approx(2.3646 * (6 / 8) ** 0.5, rel=1e-4)
-    assert (difference.difference, difference.p_value) == (1.5, 2 / 2**8)
+    assert (difference.difference, difference.test.p_value) == (1.5, 2 / 2**8)
     assert difference.interval.half_width == pytest.approx(
         2.3646 * (4 * 0.5 / 7 / 8) ** 0.5, rel=1e-4
     )
@@ -118,6 +118,7 @@ def test_a_quantity_of_one_task_has_no_interval_and_without_values_no_mean():
     assert mean_of_quantity([outcome(calls=3)], CALLS).interval is None
     assert mean_of_quantity([outcome()], CALLS) is None
     assert quantity_difference([outcome(calls=3)], [outcome()], CALLS) is None
+    assert quantity_difference([outcome(calls=3)], [outcome(calls=4)], CALLS) is None
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ def test_the_document_is_that_of_maseval_compare(view, root, names):
     for task in whole["tasks"]:
         del task["note"]
     assert found.pop("places") == names
+    assert found.pop("measures")[0] == ""
     assert {**found, **reasons} == whole
     assert len(reasons["reasons"]["rows"]) > 1
 

@@ -16,11 +16,11 @@ from maseval.core.words import (
     p_is,
     p_value,
     percent,
-    score_parts,
 )
-from maseval.stats import Comparison, Difference, Estimate, Flip
+from maseval.stats import Comparison, Difference, Flip
+from maseval.stats.comparison import UP_TO
 from maseval.stats.effects import Contrast, Effects
-from maseval.stats.measures import MeasuredDifference
+from maseval.stats.measures import quantity
 
 MOST_ROWS = 12
 
@@ -91,31 +91,22 @@ def beside_table(found: RunComparison) -> list[Block]:
     """Return what two runs differ by in the other measures of their benchmark."""
     rows = [
         [
-            each.measure,
+            each.name,
             str(each.tasks),
-            *(_amount(each, value) for value in (each.first, each.second)),
-            _change(each),
-            p_value(each.p_value),
+            *(
+                percent(value) if each.unit is None else quantity(value, None, each.unit)
+                for value in (each.first, each.second)
+            ),
+            difference_in_words(each)
+            if each.unit is None
+            else quantity(each.difference, each.interval, sign="+"),
+            p_value(each.test.p_value),
         ]
         for each in found.beside
     ]
     columns = ["", "tasks", *found.runs, "difference", "p"]
     title = "other measures, not corrected for their number"
     return [TableBlock(columns, rows, title)] if rows else []
-
-
-def _amount(found: MeasuredDifference, value: float) -> str:
-    return percent(value) if found.is_share else f"{value:,.4g} {found.unit}".rstrip()
-
-
-def _change(found: MeasuredDifference) -> str:
-    """Return the difference with its interval: in points, or in the unit of a quantity."""
-    span = found.interval
-    if found.is_share:
-        around = between(span.low, span.high) if span else ""
-        return f"{in_points(found.difference)} {around}".rstrip()
-    around = f" [{span.low:,.4g}, {span.high:,.4g}]" if span else ""
-    return f"{found.difference:+,.4g}{around}"
 
 
 def lines_on_two(two: Comparison) -> list[str]:
@@ -209,7 +200,7 @@ def cells_table(grid: ComparedGrid) -> TableBlock:
             *(each.levels[name] for name in grid.factors),
             str(each.tasks),
             each.passed,
-            _estimate(each.estimate),
+            " ".join(each.estimate.parts),
             *([money(each.mean_cost)] if priced else []),
             *([duration(each.mean_seconds)] if timed else []),
         ]
@@ -304,28 +295,17 @@ def _of_many(table: Comparison) -> list[Block]:
 
 def _scores(table: Comparison) -> TableBlock:
     runs = {name: summary.overall for name, summary in table.runs.items()}
-    found = {name: {e.name: e for e in run.estimates if _is_shown(e)} for name, run in runs.items()}
-    measures = dict.fromkeys(measure for each in found.values() for measure in each)
+    counted = {k: e.name for r in runs.values() for k, e in r.pass_hat.items() if k <= UP_TO}
     priced = any(run.mean_cost for run in runs.values())
     rows = [
         [
             name,
             str(run.tasks),
             f"{run.passed}/{run.done}",
-            *(_estimate(found[name].get(measure)) for measure in measures),
+            *(" ".join(run.pass_hat[k].parts) if k in run.pass_hat else "" for k in counted),
             *([money(run.mean_cost)] if priced else []),
         ]
         for name, run in runs.items()
     ]
-    columns = ["run", "tasks", "passed", *measures]
+    columns = ["run", "tasks", "passed", *counted.values()]
     return TableBlock([*columns, *(["mean cost"] if priced else [])], rows)
-
-
-def _is_shown(estimate: Estimate) -> bool:
-    return estimate.k <= 4 and estimate.value is not None
-
-
-def _estimate(found: Estimate | None) -> str:
-    if found is None or found.value is None:
-        return ""
-    return " ".join(score_parts(found.in_brief()))

@@ -5,6 +5,7 @@ Each such run records in its configuration, under ``cell``, its level of every f
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from maseval.runs.config import cell_of
 from maseval.runs.config_file import is_run_folder
 from maseval.stats import Estimate, Summary
 from maseval.stats.effects import Effects, find_effects
+from maseval.stats.result import Result
 
 # The factor whose levels are shown side by side by what they fail of; the first if none is it.
 _SYSTEM = "system"
@@ -57,7 +59,8 @@ class GridCell(NamedTuple):
     mean_seconds: float | None
 
 
-class ComparedGrid(NamedTuple):
+@dataclass(frozen=True)
+class ComparedGrid(Result):
     """The cells of a grid, the effects of its factors, and the names of the factors."""
 
     factors: Sequence[str]
@@ -67,13 +70,6 @@ class ComparedGrid(NamedTuple):
     @property
     def system(self) -> str:
         return _SYSTEM if _SYSTEM in self.factors else self.factors[0]
-
-    def to_dict(self) -> dict[str, object]:
-        cells = [
-            {**each._asdict(), "levels": dict(each.levels), "estimate": each.estimate.to_dict()}
-            for each in self.cells
-        ]
-        return {"factors": list(self.factors), "cells": cells, "effects": self.effects.to_dict()}
 
 
 def compare_cells(

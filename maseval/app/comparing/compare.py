@@ -33,10 +33,10 @@ from maseval.report.checks import ShownCheck, shown_verdicts
 from maseval.report.conversation import conversation
 from maseval.runs.config import cell_of
 from maseval.runs.recording import Recording
-from maseval.stats import Comparison, Measure, Pair, Summary, compare_all, summarise
-from maseval.stats.comparison import SURE, runs_by_tasks
+from maseval.stats import Comparison, Difference, Measure, Pair, Summary, compare_all, summarise
+from maseval.stats.comparison import SURE, quantity_difference, runs_by_tasks
 from maseval.stats.intervals import LEVEL
-from maseval.stats.measures import MeasuredDifference, measured, quantity_difference
+from maseval.stats.measures import measured
 from maseval.stats.settings import ANYWAY
 from maseval.stats.summary import with_gaps
 
@@ -89,7 +89,7 @@ class RunComparison:
     why: Mapping[str, FailureReasons] = field(default_factory=dict)
     missing: str | None = None
     grid: ComparedGrid | None = None
-    beside: Sequence[MeasuredDifference] = ()
+    beside: Sequence[Difference] = ()
 
     @property
     def two(self) -> Comparison | None:
@@ -237,43 +237,36 @@ def compare_outcomes(
     )
 
 
-def compare_beside(runs: Mapping[str, RecordedOutcomes]) -> list[MeasuredDifference]:
+def compare_beside(runs: Mapping[str, RecordedOutcomes]) -> list[Difference]:
     """Compare the other measures of two runs that evaluators recorded in both."""
     if len(runs) != 2:
         return []
     first, second = runs.values()
-    named = [
-        {each.name: each for each in support_for(run.recording).measures(run.recording)}
-        for run in (first, second)
+    found = [
+        _difference_in(measure, first.outcomes, second.outcomes)
+        for measure in common_measures(runs.values())
+        if not measure.decides and not measure.by_findings and measure != first.measure
     ]
-    found = []
-    for name, measure in named[0].items():
-        if name not in named[1] or measure.decides or measure.by_findings:
-            continue
-        if first.measure is None or first.measure.name != name:
-            found.append(_difference_in(measure, first.outcomes, second.outcomes))
     return [each for each in found if each is not None]
+
+
+def common_measures(runs: Iterable[RecordedOutcomes]) -> list[Measure]:
+    """Return the measures that the benchmark of every run declares, as the first declares them."""
+    declared = [support_for(run.recording).measures(run.recording) for run in runs]
+    shared = set.intersection(*({each.name for each in measures} for measures in declared))
+    return [each for each in declared[0] if each.name in shared]
 
 
 def _difference_in(
     measure: Measure, first: Sequence[Outcome], second: Sequence[Outcome]
-) -> MeasuredDifference | None:
+) -> Difference | None:
     if measure.kind == "quantity":
         return quantity_difference(first, second, measure)
     runs = {name: measured(run, measure) for name, run in (("a", first), ("b", second))}
     try:
-        main = compare_all(runs).main
+        return compare_all(runs, label=measure.name).main
     except ConfigurationError:  # no task has a value in both
         return None
-    return MeasuredDifference(
-        measure=measure.name,
-        first=main.first,
-        second=main.second,
-        difference=main.difference,
-        interval=main.interval,
-        p_value=main.test.p_value,
-        tasks=main.tasks,
-    )
 
 
 def _share_tasks(runs: Mapping[str, Iterable[Outcome]]) -> bool:

@@ -67,9 +67,7 @@ def load_run(
     outcomes = found.outcomes
     if isinstance(recording, RunFolder):
         outcomes = with_gaps(outcomes, [*recording.planned])
-    verdicts = outcomes
-    if chosen is not None:
-        outcomes = outcomes_by(found.recording, outcomes, chosen)
+    verdicts, outcomes = outcomes, outcomes_by(found.recording, outcomes, chosen)
     if all(each.passed is None for each in outcomes):
         raise ConfigurationError(
             f"{recording.path} has no simulation with a verdict yet; run or resume it first"

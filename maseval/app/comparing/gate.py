@@ -27,13 +27,23 @@ from maseval.app.results.finding import open_recording
 from maseval.app.results.junit import junit_suite, xml_text
 from maseval.app.results.measured import measure_named
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.outcome import TaskKey
+from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import between, count_of, p_is, percent
-from maseval.stats import Comparison, Difference, Flip, Requirement, SamplePlan, requirement
+from maseval.stats import (
+    Comparison,
+    Difference,
+    Flip,
+    GroupSummary,
+    Measure,
+    Requirement,
+    SamplePlan,
+    requirement,
+    summarise,
+)
 from maseval.stats.clusters import counted_tasks
 from maseval.stats.planning import ALPHA, check_alpha, too_few_tasks
-from maseval.stats.trials import by_task, measure_name
+from maseval.stats.trials import by_task
 
 GateVerdict = Literal["worse", "not worse", "undecidable"]
 """``undecidable``: so few tasks, or so few of them that differ, could not show a loss at all."""
@@ -56,7 +66,11 @@ class Floor:
     """
 
     requirement: Requirement
-    measure: str = "pass^1"
+    counted: GroupSummary
+
+    @property
+    def measure(self) -> str:
+        return self.counted.estimate(1).name
 
     def __str__(self) -> str:
         found = self.requirement
@@ -102,17 +116,24 @@ def floor_of(
     folder = open_recording(run, options or ScoringOptions())
     chosen = None if measure is None else measure_named(folder, measure)
     found = support_for(folder).run_outcomes(folder, options or ScoringOptions())
-    if chosen is not None:
-        found = found._replace(outcomes=outcomes_by(found.recording, found.outcomes, chosen))
-    trials, places = counted_tasks(found.outcomes)
-    missing = found.planned - sum(each.total for each in trials)
+    missing = found.planned - sum(each.passed is not None for each in found.outcomes)
     if missing and not allow_incomplete:
         raise ConfigurationError(
             f"{missing} of {count_of(found.planned, 'simulation')} of {run} have no verdict. "
             "Resume the run, or judge what is there with --allow-incomplete (allow_incomplete=True)"
         )
+    outcomes = outcomes_by(found.recording, found.outcomes, chosen)
+    return floor_under(outcomes, at_least, alpha, chosen)
+
+
+def floor_under(
+    outcomes: Sequence[Outcome], at_least: float, alpha: float, measure: Measure | None = None
+) -> Floor:
+    """Hold outcomes against a rate; with a ``measure`` they have its values as their verdicts."""
+    trials, places = counted_tasks(outcomes)
     asked = requirement(trials, at_least, alpha, places)
-    return Floor(asked, measure_name(1, None if chosen is None else chosen.label))
+    label = None if measure is None else measure.label
+    return Floor(asked, summarise(outcomes, label=label).overall)
 
 
 @dataclass(frozen=True)
@@ -277,11 +298,9 @@ def gate(
             f"{'; ...' if len(found.dropped) > _FEW else ''}. Run the baseline again on the same "
             "tasks, or accept fewer with --min-comparable (min_comparable=...)"
         )
-    judged = found.runs[found.two.names[1]].outcomes
-    (trials, places), floor = counted_tasks(judged), None
+    judged, floor = found.runs[found.two.names[1]], None
     if at_least is not None:
-        asked = requirement(trials, at_least, alpha, places)
-        floor = Floor(asked, measure_name(1, found.two.main.label))
+        floor = floor_under(judged.outcomes, at_least, alpha, judged.measure)
     return Gate(found, found.two, margin, alpha, floor)
 
 

@@ -2,16 +2,18 @@
 
 It has the ``names`` of the runs, their ``results`` as a table, every pair of them in ``pairs`` with
 its difference, its interval and whether it is sure, and the ``tasks`` that all of them have, each
-with a cell for each run. ``differences`` is a table of every pass^k of two runs, by domain.
-``reasons`` count why simulations failed, with a number for each run; they are None while they are
-not known. ``grid`` has the cells of a grid, the effects of its factors as a plot and as tables, and
-``system_facts`` what each system does wrong. The page adds nothing to these numbers.
+with a cell for each run. ``differences`` is a table of every pass^k of two runs, by domain, and
+``beside`` has that of their other measures. ``reasons`` count why simulations failed, with a number
+for each run; they are None while they are not known. ``grid`` has the cells of a grid, the effects
+of its factors as a plot and as tables, and ``system_facts`` what each system does wrong. The page
+adds nothing to these numbers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 
 from maseval.app.comparing.blocks import (
+    beside_table,
     contrasts_table,
     differences_table,
     factors_table,
@@ -25,15 +27,16 @@ from maseval.app.comparing.compared_runs import compared_keys
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.words import between, duration, in_points, money, p_value
 from maseval.report.index import ComparedDocument
-from maseval.report.results import summary_table
+from maseval.report.results import page_row, summary_table
 from maseval.runs.config import subset_of
 from maseval.stats import GroupSummary, Pair, difference_plot, effects_plot, pass_plot
 from maseval.stats.comparison import UP_TO
 from maseval.stats.plots import Drawing
 
-Cell = tuple[str] | tuple[str, list[int]]
+Cell = tuple[str] | tuple[str, list[int]] | tuple[str, list[int], list[float | None]]
 """The trials of a task in one run: a letter for each, ``p`` passed, ``f`` failed, ``x`` without a
-verdict; then their numbers, unless these are 0, 1, 2 and so on."""
+verdict, ``s`` a share that is neither; then their numbers, unless these are 0, 1, 2 and so on, and
+of shares the value of each."""
 
 
 def document_of(
@@ -45,7 +48,7 @@ def document_of(
     """
     outcomes = {name: run.outcomes for name, run in found.runs.items()}
     two, names = found.two, list(outcomes)
-    rows = [{"name": name, **_result_cells(each.overall)} for name, each in found.summaries.items()]
+    rows = [_result_row(name, each.overall) for name, each in found.summaries.items()]
     return {
         "names": names,
         "results": summary_table({"rows": rows}),
@@ -55,6 +58,7 @@ def document_of(
         "cautions": [*filter(None, [found.texts]), *found.notes, *found.cautions],
         "left_out": list(found.dropped),
         "differences": two and asdict(differences_table(two)),
+        "beside": [asdict(each) for each in beside_table(found)],
         "notes": [
             *([f"Compared: {'; '.join(found.differing)}"] if found.differing else []),
             *(map(str.strip, lines_on_two(two)) if two else ()),
@@ -66,14 +70,9 @@ def document_of(
     }
 
 
-def _result_cells(overall: GroupSummary) -> dict[str, object]:
-    return {
-        "tasks": overall.tasks,
-        "simulations": overall.planned,
-        "verdicts": overall.done,
-        **{each.name: each.in_brief() for each in overall.estimates if each.k <= UP_TO},
-        "mean cost": money(overall.mean_cost),
-    }
+def _result_row(name: str, overall: GroupSummary) -> dict[str, object]:
+    numbers = {each.name: each.in_brief() for each in overall.estimates if each.k <= UP_TO}
+    return page_row(name, overall, **numbers, **{"mean cost": money(overall.mean_cost)})
 
 
 def _pair(pair: Pair, names: Sequence[str]) -> dict[str, object]:
@@ -119,8 +118,10 @@ _LETTERS = {True: "p", False: "f", None: "x"}
 
 def _cell(outcomes: Sequence[Outcome]) -> Cell:
     ordered = sorted(outcomes, key=lambda each: each.trial)
-    marks = "".join(_LETTERS[each.passed] for each in ordered)
+    marks = "".join(_LETTERS.get(each.passed, "s") for each in ordered)
     numbers = [each.trial for each in ordered]
+    if "s" in marks:
+        return marks, numbers, [None if e.passed is None else float(e.passed) for e in ordered]
     return (marks,) if numbers == [*range(len(numbers))] else (marks, numbers)
 
 

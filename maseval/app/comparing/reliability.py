@@ -26,6 +26,7 @@ from maseval.runs.recording import Recording
 from maseval.stats import reliability as measures
 from maseval.stats.intervals import LEVEL
 from maseval.stats.reliability import Forecast, TaskValues
+from maseval.stats.result import Result
 from maseval.stats.trials import by_task, mean_cost
 
 Grade = Literal["proven", "judged", "asked"]
@@ -117,7 +118,7 @@ class RowDifference(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ReliabilitySheet:
+class ReliabilitySheet(Result):
     """The measures of each system, how they differ, and who did harm.
 
     ``missing`` says which run would fill what is not there. ``differences`` are those to the first
@@ -134,17 +135,6 @@ class ReliabilitySheet:
         """Return a row by its name, of the first system if none is named."""
         rows = self.systems[system or next(iter(self.systems))]
         return next((each for each in rows if each.name == name), None)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "systems": {
-                name: [each.to_dict() for each in rows] for name, rows in self.systems.items()
-            },
-            "differences": [each.to_dict() for each in self.differences],
-            "harmful": [each.to_dict() for each in self.harmful],
-            "missing": list(self.missing),
-            "notes": list(self.notes),
-        }
 
 
 def _numbers(values: Values) -> dict[str, Any]:

@@ -40,6 +40,7 @@ from maseval.core.judge_record import Judgement, JudgeRecord
 from maseval.core.recorded import mapping
 from maseval.core.tracing import now
 from maseval.data.files import cache_dir
+from maseval.stats.result import Result
 
 PAIRS = 60
 """How many pairs are drawn by default: with all found, the lower limit is 94 %."""
@@ -48,7 +49,7 @@ BENCHMARK = "tau2"
 
 
 @dataclass(frozen=True)
-class CalibratedJudge:
+class CalibratedJudge(Result):
     """The measurement of a judge; None if it is not finished, or ``price`` was asked for.
 
     ``change`` compares it with the latest one on the same conversations. ``unanswered`` requests
@@ -64,19 +65,6 @@ class CalibratedJudge:
     stopped: str | None = None
     notes: Sequence[str] = ()
     price: Price | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        return {
-            "about": self.about,
-            "judge": self.judge,
-            "cases": self.cases,
-            "calibration": self.calibration and self.calibration.to_dict(),
-            "change": self.change and self.change._asdict(),
-            "unanswered": self.unanswered,
-            "stopped": self.stopped,
-            "notes": list(self.notes),
-            "price": self.price and self.price._asdict(),
-        }
 
 
 def calibrate(

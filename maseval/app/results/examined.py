@@ -327,10 +327,12 @@ def _with_verdict(report: Report, found: Misstatement) -> Report:
 
 
 def outcomes_by(
-    recording: Recording, outcomes: Iterable[Outcome], measure: Measure
+    recording: Recording, outcomes: Iterable[Outcome], measure: Measure | None
 ) -> list[Outcome]:
-    """Return the outcomes of a run with a measure's value in the place of the verdict."""
+    """Return the outcomes of a run with a measure's value in the place of the verdict, if any."""
     known = list(outcomes)
+    if measure is None:
+        return known
     if not measure.by_findings:
         return measured(known, measure)
     run, there = ExaminedRun(recording), recording.recorded
@@ -380,11 +382,16 @@ class RunFindings:
 
     @cached_property
     def scores(self) -> list[MeasuredScore]:
-        """The official number, and those beside it that the findings give."""
+        """The official number, and those beside it that findings, evaluators and labels give."""
         measures = support_for(self.folder).measures(self.folder)
         if not self.findings:
             measures = [each for each in measures if not each.by_findings]
-        return measured_scores(self.lines, self.findings, measures, self.folder.planned)
+        found = measured_scores(self.lines, self.findings, measures, self.folder.planned)
+        if found and self.judged_shares:
+            from maseval.app.results.labelled import corrected_scores  # loads statistics
+
+            found += corrected_scores(self.judged_shares, found[-1].domain)
+        return found
 
     @cached_property
     def judged_shares(self) -> "list[JudgedShare]":

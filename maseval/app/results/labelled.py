@@ -12,12 +12,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from maseval.app.benchmarks import JudgeAnswers, JudgedShareKind, LabelQuestion, support_for
+from maseval.app.results.measured import MeasuredScore
 from maseval.core.outcome import Outcome, Simulation
 from maseval.core.storage.files import path_about
 from maseval.core.words import between, count_of, percent
 from maseval.runs.labels import LABELS, Label, LabelFile
 from maseval.runs.recording import Recording
-from maseval.stats import Agreement, CorrectedShare, Stratum, agreement, corrected_share
+from maseval.stats import (
+    Agreement,
+    CorrectedShare,
+    Estimate,
+    Measure,
+    Stratum,
+    agreement,
+    corrected_share,
+)
 
 LABELS_ALONE = ""
 """Stands for the judge where labels are drawn among all conversations."""
@@ -38,12 +47,13 @@ class JudgedShare:
 
     Of ``total`` conversations the judge counts ``raw``; ``undecided`` are those it says nothing of.
     ``calibration`` says how far the judge was right where that was measured. ``judge`` is empty for
-    labels alone.
+    labels alone. The conversations are of so many ``tasks``.
     """
 
     name: str
     judge: str
     total: int
+    tasks: int
     raw: int
     undecided: int
     labels: int = 0
@@ -72,6 +82,19 @@ class JudgedShare:
     def to_dict(self) -> dict[str, Any]:
         corrected = None if self.corrected is None else self.corrected.to_dict()
         return {**vars(self), "judge": self.judge or None, "corrected": corrected}
+
+
+def corrected_scores(shares: Iterable[JudgedShare], domain: str) -> list[MeasuredScore]:
+    """Return the shares that labels corrected as numbers beside the official one."""
+    found = []
+    for share in shares:
+        if share.corrected is not None:
+            by = f"judged by {share.judge} and corrected" if share.judge else "by labels"
+            meaning = f"{count_of(share.labels, 'label')}, interval for conversations like these"
+            measure = Measure(f"{share.name}, {by}", meaning, kind="share")
+            number = Estimate(1, share.corrected.share, share.corrected.like_these)
+            found.append(MeasuredScore(domain, measure, share.tasks, share.total, {1: number}))
+    return found
 
 
 def judged_shares(folder: Recording, lines: Sequence[Outcome]) -> list[JudgedShare]:
@@ -128,6 +151,7 @@ def share_of(
         kind.name,
         judge,
         asked + len(others),
+        len({line.key for part in (*parts.values(), others) for line in part}),
         sum(len(part) for answer, part in parts.items() if answer in kind.counts),
         len(parts.get(None, ())) if judge else 0,
         sum(stratum.labelled for stratum in strata[:-1]),

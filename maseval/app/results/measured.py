@@ -19,7 +19,7 @@ from maseval.core.words import between, count_of, percent
 from maseval.runs.recording import Recording
 from maseval.stats import Estimate, Measure, summarise
 from maseval.stats.clusters import counted_tasks
-from maseval.stats.measures import Findings, MeasuredMean, Value, mean_of_quantity, measured
+from maseval.stats.measures import Findings, Value, mean_of_quantity, measured, quantity
 from maseval.stats.summary import estimate
 
 OFFICIAL = "official"
@@ -69,8 +69,8 @@ class MeasuredScore:
     """A measure of a domain, or of all; the first is the official number, without a measure.
 
     ``left_out_tasks`` have no simulation that counts, ``left_out`` is the number of simulations
-    with a verdict that do not. ``differing`` verdicts are not the official ones. A quantity has a
-    ``mean``, and everything else a ``pass_hat``.
+    with a verdict that do not. ``differing`` verdicts are not the official ones. ``pass_hat`` has
+    the numbers by k; of a share and a quantity there is only the first.
     """
 
     domain: str
@@ -81,7 +81,6 @@ class MeasuredScore:
     left_out_tasks: int = 0
     left_out: int = 0
     differing: int = 0
-    mean: MeasuredMean | None = None
 
     @property
     def counted(self) -> str:
@@ -90,6 +89,10 @@ class MeasuredScore:
     @property
     def is_official(self) -> bool:
         return self.measure is None
+
+    @property
+    def is_quantity(self) -> bool:
+        return self.measure is not None and self.measure.kind == "quantity"
 
     @property
     def is_recorded(self) -> bool:
@@ -113,24 +116,15 @@ class MeasuredScore:
         """A note for its reader: its meaning, or its effect on the official number."""
         if not self.is_recorded or self.measure is None:
             return f"{self.counted}: {self.effect}"
-        words = [self.measure.meaning]
+        words, first = [self.measure.meaning], self.pass_hat.get(1)
         if self.left_out:
             words.append(f"no value in {count_of(self.left_out, 'simulation')}")
-        if self.measure.complement and (first := self.pass_hat.get(1)) and first.value is not None:
+        if self.measure.complement and first is not None and first.value is not None:
             span = between(1 - first.high, 1 - first.low)
             words.append(f"{self.measure.complement} {percent(1 - first.value)} {span}")
-        if self.mean is not None:
-            words.append(self.mean_in_words)
+        if self.is_quantity and first is not None and first.value is not None:
+            words.append(quantity(first.value, first.interval, self.measure.unit))
         return f"{self.counted}: {'; '.join(filter(None, words))}"
-
-    @property
-    def mean_in_words(self) -> str:
-        """The mean of a quantity with its interval, in its unit."""
-        if self.mean is None or self.measure is None:
-            return ""
-        span = self.mean.interval
-        around = f" [{span.low:,.4g}, {span.high:,.4g}]" if span else ""
-        return " ".join(filter(None, [f"{self.mean.value:,.4g}{around}", self.measure.unit]))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -145,8 +139,10 @@ class MeasuredScore:
 
     def to_dict(self) -> dict[str, Any]:
         values: dict[str, Any] = {f"pass^{k}": each.in_brief() for k, each in self.pass_hat.items()}
-        if self.mean is not None:
-            values["mean"] = self.mean.to_dict()
+        if self.is_quantity and self.pass_hat:
+            mean = self.pass_hat[1].to_dict()
+            kept = {"value": mean["value"], "interval": mean["interval"], "tasks": self.tasks}
+            values = {"mean": kept}
         return {"domain": self.domain, "counted": self.counted, **self.counts, **values}
 
 
@@ -186,9 +182,10 @@ def _counted(outcomes: Iterable[Outcome], measure: Measure, findings: Findings) 
 
 
 def _quantity(domain: str, measure: Measure, outcomes: Sequence[Outcome]) -> MeasuredScore:
+    tasks = [each.key for each in outcomes if measure.of(each) is not None]
     mean = mean_of_quantity(outcomes, measure)
-    number = sum(measure.of(each) is not None for each in outcomes)
-    return MeasuredScore(domain, measure, mean.tasks if mean else 0, number, {}, mean=mean)
+    means = {} if mean is None else {1: mean}
+    return MeasuredScore(domain, measure, len({*tasks}), len(tasks), means)
 
 
 def _of_group(outcomes: Sequence[Outcome], group: str | None) -> Sequence[Outcome]:
@@ -273,7 +270,7 @@ def measure_rows(scores: Sequence[MeasuredScore]) -> list[dict[str, Any]]:
             **{f"pass^{k}": value.in_brief() for k, value in each.pass_hat.items()},
         }
         for each in beside_official(scores)
-        if not each.same and each.mean is None
+        if not each.same and not each.is_quantity
     ]
 
 

@@ -11,6 +11,7 @@ from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.comparing.cells import expand_grids
 from maseval.app.comparing.compare import compare
 from maseval.app.comparing.page import document_of
+from maseval.app.results.costs import costs_by_role, costs_in_words
 from maseval.app.results.examined import (
     REVIEW,
     TITLE,
@@ -39,7 +40,7 @@ from maseval.app.results.recording import (
 )
 from maseval.app.results.results import run_summary
 from maseval.core.callbacks import read_reports
-from maseval.core.exceptions import NotRunError
+from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
@@ -48,9 +49,10 @@ from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
 from maseval.report.index import Entry, Overview, indexed_entry, note_of
 from maseval.report.page import page_of, write_page
+from maseval.report.results import page_row
 from maseval.runs.config import mark_of
 from maseval.runs.recording import Recording, index_line_in, unrecorded_trials
-from maseval.runs.verdict_check import SimulationDoubt, doubt_about, doubt_in
+from maseval.runs.verdict_check import RunDoubt, SimulationDoubt, doubt_about, doubt_in
 from maseval.stats import pass_plot
 from maseval.stats.plots import Drawing
 from maseval.stats.summary import Summary
@@ -63,6 +65,7 @@ def report(
     title: str | None = None,
     explain: bool = True,
     against: Files | None = None,
+    measure: str | None = None,
     on_progress: OnProgress | None = None,
     **scoring: Unpack[ScoringKeywords],
 ) -> Path:
@@ -74,16 +77,20 @@ def report(
         title: What the page is called.
         explain: Label and explain every failed simulation, if the benchmark can do that.
         against: A second run, or several, to be compared with the first.
+        measure: The number of the benchmark that is compared in the place of its verdict.
         on_progress: Called with how many simulations have been explained.
         scoring: How a results file is scored, as the fields of ``ScoringOptions``.
     """
     asked = [run, *each_of(against or ())]
-    if len(asked) == 1 and holds_reports(run):
+    if len(asked) == 1 and measure is None and holds_reports(run):
         return _report_of_file(Path(run), output, title)
     names, without = expand_grids(asked)
     if not names:
         raise NotRunError(f"there is nothing to report yet: {'; '.join(without)}")
     others = names[1:]
+    if measure is not None and not others:
+        text = f"one run shows all its measures; name two to compare their {measure!r}"
+        raise ConfigurationError(text)
     options = ScoringOptions(**scoring)
     opened = [open_recording(each, options) for each in names]
     for each in opened:
@@ -93,11 +100,13 @@ def report(
     runs: dict[str | None, RunFindings] = {None: found[0]}
     summary, plots, compared = None, list[Drawing](), None
     if others:
-        comparison = compare(asked, options=options, explain=explain)
+        comparison = compare(asked, options=options, explain=explain, measure=measure)
         compared = document_of(comparison)
         runs = dict(zip(comparison.runs, found, strict=True))
     else:
-        summary, plots = _summarise(found[0])
+        alone = found[0]
+        summary = page_summary(alone, doubt_about(alone.folder, alone.check))
+        plots = drawings(alone.folder, alone.summary)
     overview = Overview(
         summary,
         {k: v for one in opened for k, v in support_for(one).task_findings(one).items()},
@@ -144,17 +153,6 @@ def _facts(runs: Mapping[str | None, RunFindings]) -> Iterator[tuple[str, str]]:
         yield from ((fact + whose, value) for fact, value in facts_of(one.folder.config.values))
 
 
-def _summarise(found: RunFindings) -> tuple[dict[str, Any], list[Drawing]]:
-    folder, summary = found.folder, page_summary(found)
-    check = found.check
-    doubt = doubt_about(folder, check)
-    obstacle = None if check is None else check.obstacle
-    notes = [*filter(None, [obstacle]), *summary["notes"]]
-    summary["notes"] = [each for each in notes if not doubt or each not in doubt["reasons"]]
-    summary["doubt"] = doubt
-    return summary, drawings(folder, found.summary)
-
-
 def drawings(folder: Recording, found: Summary) -> list[Drawing]:
     """Draw the pass^k of a run."""
     if not found.overall.done:  # without a verdict there is no pass^k
@@ -166,32 +164,42 @@ def drawings(folder: Recording, found: Summary) -> list[Drawing]:
     return [pass_plot(curves)]
 
 
-def page_summary(run: RunFindings, found: Summary | None = None) -> dict[str, Any]:
+def page_summary(
+    run: RunFindings, doubt: RunDoubt | None, found: Summary | None = None
+) -> dict[str, Any]:
     """Return the numbers of a run with their notes, as a page shows them.
 
-    Without findings there are no numbers beside the official one.
+    Without findings there are no numbers beside the official one. What is said of the ``doubt`` is
+    not said again. ``found`` saves summarising the run again.
     """
     config = run.folder.config
     numbers = run_summary(run.lines, run.folder.planned, config, found) if found else run.summary
-    summary = numbers.for_report()
+    again = resume_note(run.folder, numbers.overall.missing)
+    obstacle = None if numbers.overall.done else first_obstacle(run.folder)
+    costs = costs_in_words(costs_by_role(run.lines))
     notes = [
+        run.check and run.check.obstacle,
         *warnings_on(config.values),
         *notes_on(run.folder),
-        *filter(None, [judging_in_words(run.folder)]),
+        judging_in_words(run.folder),
         *(run.checklist.lines() if run.checklist else ()),
-        *summary["notes"],
-        resume_note(run.folder, numbers.overall.missing),
+        numbers.answer,
+        None if numbers.is_usual else numbers.method,
+        costs and f"Cost: {costs}.",
+        None if obstacle else again,
         *map(str, run.judged_shares),
     ]
-    summary["notes"] = [*filter(None, notes)]
-    if not numbers.overall.done and (obstacle := first_obstacle(run.folder)):
-        again = resume_note(run.folder, numbers.overall.missing)
-        summary["obstacle"] = [*filter(None, [obstacle, again])]
-        summary["notes"] = [each for each in summary["notes"] if each != again]
-    if run.findings:
-        summary["beside"] = measure_rows(run.scores)
-        summary["meaning"] += measure_notes(run.scores)
-    return summary
+    told = doubt["reasons"] if doubt else ()
+    beside = run.scores if run.findings else ()
+    return {
+        "rows": [page_row(", ".join([e.name, *numbers.marks]), e) for e in numbers.groups],
+        "beside": measure_rows(beside),
+        "notes": [note for note in notes if note and note not in told],
+        # How numbers are computed can wait for a question, unless there is more to say.
+        "meaning": [numbers.method] * numbers.is_usual + measure_notes(beside),
+        "doubt": doubt,
+        "obstacle": [*filter(None, [obstacle, again])] if obstacle else None,
+    }
 
 
 class _PageReports:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.app.results.checklist import Checklist
-from maseval.app.results.costs import costs_by_role, costs_in_words
+from maseval.app.results.costs import costs_by_role
 from maseval.app.results.measured import MeasuredScore
 from maseval.core.outcome import (
     UNJUDGED,
@@ -91,27 +91,6 @@ class RunSummary(Summary):
             "domains": {score.name: score.in_brief() for score in self.domains},
             "intervals": " ".join(filter(None, (self.answer, self.method))),
         }
-
-    def for_report(self) -> dict[str, Any]:
-        """Return rows, notes and what the numbers mean, as the HTML report takes them."""
-        rows = [
-            {
-                "name": ", ".join([score.name, *self.marks]),
-                "tasks": score.tasks,
-                "simulations": score.planned,
-                "verdicts": score.done,
-                **{f"pass^{k}": value.in_brief() for k, value in score.pass_hat.items()},
-            }
-            for score in self.groups
-        ]
-        # How numbers are computed can wait for a question, unless there is more to say.
-        meaning = [self.method] * self.is_usual
-        costs = costs_in_words(costs_by_role(self.lines))
-        notes = filter(
-            None,
-            [self.answer, None if self.is_usual else self.method, costs and f"Cost: {costs}."],
-        )
-        return {"rows": rows, "notes": [*notes], "meaning": meaning}
 
 
 @dataclass(frozen=True)

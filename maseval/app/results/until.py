@@ -121,9 +121,7 @@ def run_rounds(
         later = any(one.trial >= trials for one in folder.recorded)
         if not run_round(wanted, retry_failed and not later):
             return
-        known = outcomes()
-        if measure is not None:
-            known = outcomes_by(folder, known, measure)
+        known = outcomes_by(folder, outcomes(), measure)
         if stopped := until.look(number, planned, known):
             folder.stop(stopped)
             return

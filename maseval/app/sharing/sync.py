@@ -50,6 +50,7 @@ from maseval.runs import RunFolder
 from maseval.runs.config import CODE, mark_of
 from maseval.runs.recording import Recording
 from maseval.stats import Estimate
+from maseval.stats.result import Result
 
 OTEL, LANGFUSE = "otel", "langfuse"
 NAMES = (OTEL, LANGFUSE, *TRACKERS)
@@ -171,7 +172,7 @@ _NOT_PARAMETERS = ("tasks", "data", CODE)
 
 
 @dataclass(frozen=True)
-class SyncResult:
+class SyncResult(Result):
     """The number of traces or runs sent to one destination, now and before."""
 
     to: str
@@ -179,9 +180,6 @@ class SyncResult:
     sent: int
     before: int
     run: str | None = None
-
-    def to_dict(self) -> dict[str, object]:
-        return dict(vars(self))
 
 
 def sync(
@@ -261,9 +259,9 @@ def _measures(recording: Recording, lines: Sequence[Outcome]) -> dict[str, float
     found: dict[str, float] = {}
     for each in beside_official(recorded_scores(recording, lines)):
         name = re.sub(r"\W+", "_", each.counted)
-        if each.mean is not None:
-            found[name] = each.mean.value
-        found |= {f"{name}_{k}": e.value for k, e in each.pass_hat.items() if e.value is not None}
+        for k, number in each.pass_hat.items():
+            if number.value is not None:
+                found[name if each.is_quantity else f"{name}_{k}"] = number.value
     return found
 
 

@@ -27,7 +27,6 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, percent, text_or_none, words_on_code
 from maseval.data.folder import forget_hashes
 from maseval.stats.summary import summarise
-from maseval.stats.trials import measure_name
 
 __all__ = ["Certificate", "CertificateError", "certify", "verify"]
 
@@ -250,7 +249,7 @@ def _numbers(found: Recount, domain: str) -> dict[str, Any]:
         "range": None if bounds is None else list(bounds),
         "tasks": summary.tasks,
         "passed": summary.passed,
-        "pass_hat_k": {measure_name(k): v["value"] for k, v in summary.scores.items()},
+        "pass_hat_k": {each.name: each.value for each in summary.pass_hat.values()},
     }
 
 

@@ -2,9 +2,10 @@
 // and every task by every run, whose cells open simulations. The page of the viewer, of a file
 // and of a site are this one; each has a source of its own:
 // `{ read(say): Promise, reasons(say): Promise, detail(run, task, trial): Promise,
-//    link(run, task, trial, message), page(run), compare(runs) }`, where `run` is the number of a run
-// in the document, and `link`, `page` and `compare` are the addresses of a simulation or message, of a
-// run, and of a comparison. `reasons`, `page` and `compare` may be missing; `say` gets how far it is.
+//    link(run, task, trial, message), page(run), compare(runs), measure, measured(name) }`, where `run`
+// is the number of a run in the document, and `link`, `page`, `compare` and `measured` are the addresses
+// of a simulation or message, of a run, of a comparison, and of this one by another measure. `reasons`,
+// `page`, `compare` and `measured` may be missing; `say` gets how far it is.
 
 import { inBlocks } from "./blocks.js";
 import { drawn } from "./charts.js";
@@ -70,16 +71,26 @@ function byRun(first, kind, rows) {
   return h("table", { class: `${size} ${kind}` }, runHeads(first), rows && h("tbody", {}, rows));
 }
 
+/** What the runs can be compared by, where their benchmark has several numbers; the official one has no name here. */
+function measureLinks() {
+  const { measures = [] } = compared;
+  const { measure: chosen = "", measured } = comparedFrom;
+  const link = (name) => h("a", { class: "button", href: measured(name), "aria-current": name === chosen && "true" }, name || "official number");
+  return measured && measures.length > 1 && h("nav", { class: "filters", "aria-label": "Compared by" }, "Compared by ", measures.map(link));
+}
+
 function resultsCard() {
-  const { results, headline, cautions, notes, left_out: leftOut, differences } = compared;
+  const { results, headline, cautions, notes, left_out: leftOut, differences, beside = [] } = compared;
   const listed = () => resultsTable(results, ({ name }) => runLink(compared.names.indexOf(name)));
   return card(
     "Results",
+    measureLinks(),
     noteList(cautions),
     headline && h("p", { class: "headline" }, headline),
     compared.grid && cellsTable(compared.grid),
     compared.grid ? folded("All cells as a list", () => listed()) : listed(),
     differences && tableOf("Differences", differences),
+    beside.map((table) => folded("Other measures", () => tableOf(table.title, table))),
     noteList(notes),
     leftOut.length > 0 && folded(`Left out: ${count.format(leftOut.length)}`, () => noteList(leftOut)),
   );

@@ -6,23 +6,24 @@ import { hashOf, simulationName } from "./data.js";
 import { add, folded, h } from "./dom.js";
 import { choice } from "./filters.js";
 import { badges, drawSections, wishLine } from "./simulation.js";
-import { counted } from "./text.js";
+import { counted, percent } from "./text.js";
 
-const TRIAL_MARKS = { p: ["pass", "✓", "passed"], f: ["fail", "✗", "failed"], x: ["error", "!", "not counted"] };
+const TRIAL_MARKS = { p: ["pass", "✓", "passed"], f: ["fail", "✗", "failed"], x: ["error", "!", "not counted"], s: ["partly", "◐"] };
 
 /** The trials of a task in a run: `[{ run, trial, kind, mark, word }]`. */
 export function trialsIn(task, run) {
-  const [letters, numbers] = task.cells[run];
+  const [letters, numbers, values] = task.cells[run];
   return [...letters].map((letter, at) => {
-    const [kind, mark, word] = TRIAL_MARKS[letter];
+    const [kind, mark, word = percent(values[at])] = TRIAL_MARKS[letter];
     return { run, trial: String(numbers ? numbers[at] : at), kind, mark, word };
   });
 }
 
-/** The share of trials that passed; nothing if none has a verdict. */
+/** The share of trials that passed, or the mean of their shares; nothing if none has a verdict. */
 export function passShare(task, run) {
-  const judged = [...task.cells[run][0]].filter((letter) => letter !== "x");
-  return judged.length ? judged.filter((letter) => letter === "p").length / judged.length : undefined;
+  const [letters, , values = [...letters].map((letter) => ({ p: 1, f: 0 })[letter])] = task.cells[run];
+  const judged = values.filter((value) => value != null);
+  return judged.length ? judged.reduce((sum, value) => sum + value, 0) / judged.length : undefined;
 }
 
 export function comparedName({ domain, id }) {

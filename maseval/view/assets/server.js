@@ -45,9 +45,14 @@ export function openedPage() {
   return { page: path === "index" ? "" : path };
 }
 
+/** What asks for a comparison of these runs, by their official number or by another. */
+function comparisonQuery(runs, measure) {
+  return [...runs.map((run) => ["run", run]), ...(measure ? [["measure", measure]] : [])];
+}
+
 /** The address of the page that compares these runs. */
-export function pathToComparison(runs) {
-  return pageAddress("compare", runs.map((run) => ["run", run]));
+export function pathToComparison(runs, measure) {
+  return pageAddress("compare", comparisonQuery(runs, measure));
 }
 
 /** Asks until it is there; `say` gets how far it is meanwhile. */
@@ -59,9 +64,10 @@ async function askPatiently(path, query, say) {
   }
 }
 
-/** A source of the page of compared runs. */
+/** A source of the page of compared runs, by the measure that the address names. */
 export function comparedRuns(asked) {
-  const runs = asked.map((name) => ["run", name]);
+  const measure = new URLSearchParams(location.search).get("measure") ?? "";
+  const runs = comparisonQuery(asked, measure);
   let names = asked;
   return {
     read: async () => {
@@ -77,7 +83,9 @@ export function comparedRuns(asked) {
     link: (run, { domain, id }, trial, message) => pathTo(names[run]) + hashOf(simulationName(domain, id, trial), message),
     page: (run) => pathTo(names[run]),
     // A site has the comparisons of two.
-    compare: (chosen) => (!STORED || chosen.length === 2) && pathToComparison(chosen.map((run) => names[run])),
+    compare: (chosen) => (!STORED || chosen.length === 2) && pathToComparison(chosen.map((run) => names[run]), measure),
+    measure,
+    measured: !STORED && ((name) => pathToComparison(asked, name)),
   };
 }
 

@@ -194,3 +194,16 @@ def test_junit_has_a_test_for_the_gate_and_for_each_task(
     assert counts == [*map(str, (failures, errors, skipped))]
     assert len(suite.findall("testcase/failure")) == failures
     assert len(suite.findall("testcase/skipped")) == skipped
+
+
+@pytest.mark.data
+def test_a_floor_does_not_miss_verdicts_on_tasks_that_a_measure_leaves_out(tau2_data, tmp_path):
+    run = tau2.run(
+        domain="airline", task_id=["1", "2", "7"], agent="gold", output=tmp_path / "run"
+    ).folder
+
+    found = floor_of(run, 0.9, measure="over sound tasks")
+
+    assert found.measure == "over sound tasks^1"
+    assert (found.counted.passed, found.counted.verdicts) == (1, 2)
+    assert found.requirement.value == 0.5

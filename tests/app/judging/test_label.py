@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from maseval import commands
+from maseval import commands, frames
 from maseval.app.judging.label import begin_labelling, find_label_question, read_answer
 from maseval.commands import compare, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
@@ -236,7 +236,14 @@ def test_labels_come_from_a_file_all_or_none(run, tmp_path):
 def test_every_command_shows_the_corrected_number(run, tmp_path):
     judge_passes(run, errs=is_wrong)
     label_all(begin_labelling(run, "kim", numbers=30))
-    sentence = str(shares_of(run))
+    share, [*others, number] = shares_of(run), show(run).scores
+    assert number.counted == f"{share.name}, judged by a-judge and corrected"
+    assert number.pass_hat[1].value == share.corrected.share
+    assert number.pass_hat[1].interval == share.corrected.like_these
+    assert (number.domain, number.tasks) == (others[0].domain, others[0].tasks)
+    table = [each for each in frames.scores(run) if each["counted"] == number.counted]
+    assert [each["value"] for each in table] == [share.corrected.share]
+    sentence = str(share)
     assert "corrected by 30 labels" in sentence
     assert sentence[:60] in maseval("show", run).stdout.replace("\n", " ").replace("  ", " ")
     assert sentence in index_of(report(run, tmp_path / "page.html"))["results"]["notes"]

@@ -32,11 +32,12 @@ from maseval.benchmark.tau2.results.recorded import (
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.core.exceptions import ResultFileError
 from maseval.core.judge import Judge
-from maseval.core.outcome import Outcome, Score, Simulation
+from maseval.core.outcome import Outcome, Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import Report
 from maseval.core.report_parts import is_successful
 from maseval.core.scoring_options import ScoringOptions
+from maseval.core.tracing import JsonObject
 from maseval.stats.summary import MISSING, GroupSummary, summarise, with_gaps
 
 NO_RECORDED_VERDICT = "no recorded verdict"
@@ -258,7 +259,7 @@ class JudgedRecord:
         return summarise(self.outcomes).overall if self.outcomes else None
 
     @property
-    def recorded_score(self) -> Score | None:
+    def recorded_score(self) -> JsonObject | None:
         """pass^1 as the record has it, whatever became of it when it was recomputed."""
         outcomes = []
         for slot in dict.fromkeys(self.slots):
@@ -266,7 +267,7 @@ class JudgedRecord:
             known = [each for each in rewards if each is not None]
             whole = known and len(known) == len(rewards)
             outcomes.append(Outcome(*slot, all(map(is_successful, known)) if whole else None))
-        return summarise(outcomes).overall.scores.get(1) if outcomes else None
+        return summarise(outcomes).overall.pass_1 if outcomes else None
 
     @property
     def disagreeing(self) -> list[JudgedSimulation]:

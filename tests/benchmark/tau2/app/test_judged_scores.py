@@ -6,6 +6,7 @@ import pytest
 
 from maseval import ScriptedModelAdapter, frames
 from maseval.app.results.recording import judging_in_words
+from maseval.app.results.report import page_summary
 from maseval.benchmark.tau2.certify import CertificateError
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.commands import compare, show, tau2
@@ -260,9 +261,9 @@ def test_a_judge_that_was_down_is_asked_again_about_the_recorded_conversation(co
 
     assert down.summary.overall.missing == {"evaluation_failed": 1}
     assert not down.complete and down.resumable == 1
-    assert down.summary.overall.scores[1] == {
+    assert down.summary.overall.pass_1 == {
         **{"value": 1.0, "verdicts": 1, "planned": 2, "worst": 0.5, "best": 1.0},
-        **{key: down.summary.overall.scores[1][key] for key in ("low", "high")},
+        **{key: down.summary.overall.pass_1[key] for key in ("low", "high")},
     }
     assert (meanwhile.passes, meanwhile.verdicts, meanwhile.open) == (1, 1, 1)
     assert meanwhile.pass_hat[1].bounds == (0.5, 1.0)
@@ -304,7 +305,7 @@ def test_the_rule_decides_without_a_model_and_its_number_is_named_apart(
     assert outcomes == {"0": "pass", "16": "pass", "105": "pass"} and run.complete
     named = "judge: rule, not the official number"
     assert run.summary.to_dict()["judged_by"] == named
-    assert all(row["name"].endswith(named) for row in run.summary.for_report()["rows"])
+    assert all(row["name"].endswith(named) for row in page_summary(show(run.folder), None)["rows"])
     (scored,) = tau2.score([run.folder])
     assert (scored.passes, scored.agreeing) == (3, 3)
     assert "44 of 44" in scored.judge_words[0]

@@ -333,7 +333,7 @@ class FileRecording:
         return {
             "reasons": list(map(in_words, doubtful)),
             "recorded": self.recount.recorded_score,
-            "recomputed": None if new is None else new.scores.get(1),
+            "recomputed": None if new is None else new.pass_1,
         }
 
     def _doubt_about_one(
