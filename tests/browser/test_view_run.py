@@ -8,9 +8,9 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from maseval.runs import RunFolder
+from maseval.runs import RunFolder, recording
 from maseval.runs.lock import publish
-from maseval.view import reading, viewed
+from maseval.view import viewed
 from maseval.view.viewed import ViewedRun
 from tests.browser.runs import planned, written_run
 from tests.browser.waiting import eventually
@@ -226,7 +226,7 @@ def test_how_far_labelling_has_come_is_said_until_it_is_done(
 
 def test_the_frame_is_there_while_a_long_log_is_read(visit, serve, tmp_path, monkeypatch):
     go_on = threading.Event()
-    lines_of = reading.lines_of
+    lines_of = recording.lines_of
 
     def stop_half_way(path, after=None):
         for line in lines_of(path, after):
@@ -234,7 +234,7 @@ def test_the_frame_is_there_while_a_long_log_is_read(visit, serve, tmp_path, mon
                 go_on.wait()
             yield line
 
-    monkeypatch.setattr(reading, "lines_of", stop_half_way)
+    monkeypatch.setattr(recording, "lines_of", stop_half_way)
     written_run(tmp_path / "long", REPORTS)
     visited = visit(serve(tmp_path).url)
     page = visited.page

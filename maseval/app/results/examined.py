@@ -35,7 +35,6 @@ from maseval.runs.config_file import LOG
 from maseval.runs.labels import LABELS
 from maseval.runs.recording import (
     Recording,
-    index_line_in,
     report_key,
     simulations_in_order,
 )
@@ -88,7 +87,6 @@ class ExaminedRun:
 
     def __init__(self, folder: Recording, support: BenchmarkSupport | None = None) -> None:
         self.folder, self.support = folder, support or support_for(folder)
-        self._is_indexed = hasattr(folder, "index_line")
         log = folder.path / LOG
         file = log if log.is_file() else folder.path
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
@@ -152,8 +150,8 @@ class ExaminedRun:
             for part in (*parts, "obstacle")
             if part in known
         }
-        if self._is_indexed and "line" in parts:
-            read["line"] = index_line_in(self.folder, one).outcome
+        if "line" in parts:
+            read["line"] = self.folder.index_line(one).outcome
         if "review" in read and (judged := self._judged.get(one)):
             review = read["review"]
             read["review"] = review._replace(findings=(*review.findings, *judged))
@@ -221,12 +219,8 @@ class ExaminedRun:
     ) -> "_Plain":
         """Return the parts that are not known, and why a verdict could not be recomputed."""
         lacking = {part for part in parts if part not in known}
-        if self._is_indexed:
-            lacking.discard("line")
         report, support = report or self.folder.report(one), self.support
         new: _Plain = {}
-        if "line" in lacking:
-            new["line"] = RecordedReport(report).outcome
         if "title" in lacking:
             new["title"] = support.task_title(report)
         if "verdict" in lacking and self._checker is not None:
@@ -248,7 +242,7 @@ class ExaminedRun:
 
     def _contradiction(self, one: Simulation, report: Report) -> Misstatement | None:
         """Return how a report differs from its index line, which only an edited log has."""
-        said = index_line_in(self.folder, one).outcome
+        said = self.folder.index_line(one).outcome
         read = RecordedReport(report).outcome
         if (said.kind, said.reward) == (read.kind, read.reward):
             return None
@@ -258,7 +252,7 @@ class ExaminedRun:
         """Return True if nothing more is to be found."""
         if "verdict" in parts and known.get("verdict"):
             return True  # there is no review of a verdict that does not hold
-        return all(each in known or (self._is_indexed and each == "line") for each in parts)
+        return all(each in known or each == "line" for each in parts)  # the record has that
 
     def save(self) -> None:
         """Keep what was found, where that is possible."""
@@ -270,7 +264,6 @@ _Plain = dict[str, Any]
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "line": lambda form: Outcome(*form),
     "verdict": lambda form: None if form is None else Misstatement(*form),
     "review": Review.read,
 }
@@ -302,7 +295,7 @@ class RecomputedRun:
     def index_line(self, simulation: Simulation) -> IndexLine:
         if simulation in self._differing:
             return IndexLine.of(RecordedReport(self.report(simulation)))
-        return index_line_in(self._recording, simulation)
+        return self._recording.index_line(simulation)
 
     def content_key(self, simulation: Simulation) -> str:
         if simulation in self._differing:

@@ -49,7 +49,7 @@ from maseval.report import write_report
 from maseval.report.index import Entry, Overview, indexed_entry, note_of
 from maseval.report.page import page_of, write_page
 from maseval.runs.config import mark_of
-from maseval.runs.recording import Recording, index_line_in, unrecorded_trials
+from maseval.runs.recording import Recording, unrecorded_trials
 from maseval.runs.verdict_check import SimulationDoubt, doubt_about, doubt_in
 from maseval.stats import pass_plot
 from maseval.stats.plots import Drawing
@@ -103,7 +103,7 @@ def report(
         {k: v for one in opened for k, v in support_for(one).task_findings(one).items()},
         _facts(runs),
         plots,
-        _settings(opened),
+        shared_settings(opened),
         compared,
         _policies(opened),
         {} if others else unrecorded_trials(found[0].folder),
@@ -216,7 +216,7 @@ class _PageReports:
             labels = [] if review is None else labels_of(review)
             if doubt := self._doubt(found, one, report):
                 labels.append(doubt.label)
-            entry = indexed_entry(index_line_in(found.folder, one), at, notes[task])
+            entry = indexed_entry(found.folder.index_line(one), at, notes[task])
             yield entry._replace(run=run, labels=tuple(map(sys.intern, labels)))
 
     def at(self, place: int) -> Mapping[str, object]:
@@ -246,7 +246,7 @@ class _PageReports:
         return differing.doubt if differing else doubt_in(report or {})
 
 
-def _settings(opened: Sequence[Recording]) -> list[Shape]:
+def shared_settings(opened: Sequence[Recording]) -> list[Shape]:
     """Return what the reports of runs share: machine, code, and the options of the benchmark."""
     return [mapping(each) for one in opened for each in getattr(one, "shared", ())]
 
