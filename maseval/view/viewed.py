@@ -313,8 +313,8 @@ class ViewedRun:
         recomputed = RecomputedRun(self.source, checking)
         for one in [one for one, each in [*self._viewed.items()] if not each.is_checked]:
             viewed, found = self._viewed[one], self._examined.examine(one, VERDICT)
-            if found.line is not None and not checking.obstacle:
-                checking.add(found.line, found.verdict, found.obstacle)
+            if not checking.obstacle:
+                checking.add(viewed.entry.row, found.verdict, found.obstacle)
             viewed.is_checked = True
             if found.verdict is not None:
                 self._correct(one, viewed, found.verdict.doubt, recomputed.index_line(one))

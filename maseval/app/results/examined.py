@@ -45,9 +45,8 @@ from maseval.stats.measures import measured
 if TYPE_CHECKING:  # most runs are judged by no model
     from maseval.app.results.labelled import JudgedShare
 
-FindingPart = Literal["line", "verdict", "review", "title"]
-LINE: tuple[FindingPart, ...] = ("line",)
-VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
+FindingPart = Literal["verdict", "review", "title"]
+VERDICT: tuple[FindingPart, ...] = ("verdict",)
 REVIEW: tuple[FindingPart, ...] = ("review",)
 
 # What only some tasks and benchmarks have, and JSON only then.
@@ -68,7 +67,6 @@ class SimulationFindings(NamedTuple):
     one that does not hold. ``obstacle`` says why it could not be recomputed.
     """
 
-    line: Outcome | None = None
     verdict: Misstatement | None = None
     review: Review | None = None
     title: str | None = None
@@ -150,8 +148,6 @@ class ExaminedRun:
             for part in (*parts, "obstacle")
             if part in known
         }
-        if "line" in parts:
-            read["line"] = self.folder.index_line(one).outcome
         if "review" in read and (judged := self._judged.get(one)):
             review = read["review"]
             read["review"] = review._replace(findings=(*review.findings, *judged))
@@ -252,7 +248,7 @@ class ExaminedRun:
         """Return True if nothing more is to be found."""
         if "verdict" in parts and known.get("verdict"):
             return True  # there is no review of a verdict that does not hold
-        return all(each in known or each == "line" for each in parts)  # the record has that
+        return all(each in known for each in parts)
 
     def save(self) -> None:
         """Keep what was found, where that is possible."""
@@ -447,15 +443,14 @@ def examine_run(
     shortened = _shortened if in_brief else lambda found: found
     run = ExaminedRun(folder)
     checking = run.begin_check()
-    wanted = (*LINE, *parts)
     found: dict[Simulation, SimulationFindings] = {}
     ordered = simulations_in_order(folder)
     checks = checking is not None and checking.obstacle is None
-    every = run.examine_all(ordered, (*VERDICT, *wanted[1:]) if checks else wanted)
+    every = run.examine_all(ordered, (*VERDICT, *parts) if checks else parts)
     for number, (one, each) in enumerate(zip(ordered, every, strict=True), 1):
         found[one] = shortened(each)
-        if checks and checking is not None and each.line is not None:
-            checking.add(each.line, each.verdict, each.obstacle)
+        if checks and checking is not None:
+            checking.add(folder.index_line(one).outcome, each.verdict, each.obstacle)
         if on_progress is not None:
             on_progress(number, len(ordered))
     run.save()
@@ -463,8 +458,8 @@ def examine_run(
     if check is not None and check.differing:
         folder = RecomputedRun(folder, check)
         run = ExaminedRun(folder)
-        found |= {one: shortened(run.examine(one, wanted)) for one in check.differing}
-    lines = [each.line for each in found.values() if each.line is not None]
+        found |= {one: shortened(run.examine(one, parts)) for one in check.differing}
+    lines = [folder.index_line(one).outcome for one in found]
     return RunFindings(folder, lines, check, found, examined=run)
 
 
