@@ -27,9 +27,9 @@ from maseval.app.results.examined import (
 from maseval.app.results.explained import Review, complete_report, labels_of
 from maseval.app.results.finding import open_recording
 from maseval.app.results.recording import facts_of
-from maseval.app.results.report import drawings, page_summary, shared_settings
+from maseval.app.results.report import TaskTitles, drawings, page_summary, shared_settings
 from maseval.core.index_line import IndexLine
-from maseval.core.outcome import RecordedReport, Score, Simulation, TaskKey
+from maseval.core.outcome import Score, Simulation, TaskKey
 from maseval.core.recorded import Shape, amount, entries
 from maseval.core.report import NO_VERDICT_STATUSES, Report
 from maseval.report.index import (
@@ -39,7 +39,6 @@ from maseval.report.index import (
     by_task,
     index_of,
     indexed_entry,
-    note_of,
     results_of,
 )
 from maseval.report.page import Packet, packet_of
@@ -88,12 +87,12 @@ class ViewedRun:
         self.source: Recording = LoggedRun(path) if path.is_dir() else open_recording(path)
         self._support = support_for(self.source)
         self._examined, self._title = ExaminedRun(self.source, self._support), title
+        self._titles = TaskTitles(self._examined)
         self._lock = threading.RLock()
         self.file = path / LOG if path.is_dir() else path
         self._viewed: dict[Simulation, _Viewed] = {}
         """Each simulation, in the order of the places of their reports."""
         self._sums, self._cost = Counter[str](), Fraction()
-        self._notes: dict[TaskKey, str] = {}
         self._checking: VerdictCheck | None = None
         self._check: VerdictCheck | None = None
         self._derived: dict[str, Any] = {}
@@ -111,8 +110,11 @@ class ViewedRun:
             new = self._read_new()
             if new is None and self.version:
                 return
+            tasks = self._titles.known
             for one in sorted(new or (), key=self._place_of):
                 self._show(one)
+            if self._titles.known > tasks:
+                self.keep_findings()
             if len(self._viewed) > len(self.source.recorded):
                 for gone in self._viewed.keys() - {*self.source.recorded}:
                     self._count(self._viewed.pop(gone), -1)
@@ -144,11 +146,7 @@ class ViewedRun:
 
     def _entry_of(self, line: IndexLine) -> Entry:
         one = line.outcome.simulation
-        if one.task not in self._notes:
-            report = self.source.report(one)
-            title = self._support.task_title(report)
-            self._notes[one.task] = note_of(RecordedReport(report), title)
-        return indexed_entry(line, self._place_of(one), self._notes[one.task])
+        return indexed_entry(line, self._place_of(one), self._titles.note(one))
 
     def _count(self, viewed: _Viewed, times: int = 1) -> None:
         """Add what a simulation used to the sums; exactly, so that it can be taken away again."""
@@ -286,7 +284,7 @@ class ViewedRun:
         one = entry.row.simulation
         report, doubt = self.source.report(one), self._viewed[one].doubt
         review = self._examined.examine(one, REVIEW, report).review or Review()
-        shown = complete_report(report, self._support.task_title(report), review)
+        shown = complete_report(report, self._titles.title(one), review)
         return {**shown, "doubt": doubt and doubt.text}, tuple(labels_of(review))
 
     @property
