@@ -39,7 +39,7 @@ from maseval.runs import RunFolder, default_root, list_runs
 from maseval.runs.annotations import annotations_or_problem
 from maseval.runs.config import mark_of
 from maseval.runs.config_file import is_run_folder
-from maseval.runs.recording import Recording, simulations_in_order
+from maseval.runs.recording import Recording, index_line_in, simulations_in_order
 from maseval.runs.verdict_check import VerdictCheck, doubt_about
 
 AnyRun = str | os.PathLike[str]
@@ -112,7 +112,7 @@ Rows = Iterator[dict[str, object]]
 def run_rows(opened: FrameSource) -> Rows:
     """Summarise a run by its index lines, counted as ``maseval show`` counts."""
     path, run = opened.path, opened.recording
-    indexed = [run.index_line(one) for one in simulations_in_order(run)]
+    indexed = [index_line_in(run, one) for one in simulations_in_order(run)]
     lines = [each.outcome for each in indexed]
     planned, config = run.planned, run.config.values
     annotations, _ = annotations_or_problem(path)

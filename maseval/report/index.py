@@ -23,7 +23,6 @@ from maseval.core.outcome import (
     OutcomeKind,
     RecordedReport,
     RecordedSoftware,
-    Simulation,
     TaskKey,
 )
 from maseval.core.recorded import Shape
@@ -73,11 +72,6 @@ class Entry(NamedTuple):
     @property
     def outcome(self) -> OutcomeKind:
         return self.row.kind
-
-    @property
-    def simulation(self) -> Simulation:
-        """Its id, if its trial is a number."""
-        return Simulation(*self.key, int(self.trial))
 
 
 def pack(columns: Mapping[str, Sequence[object]]) -> dict[str, object]:

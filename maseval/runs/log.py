@@ -236,12 +236,14 @@ class LogReading:
         new, self._new = self._new & self._contents.places.keys(), set()
         return new
 
-    def finish(self, seal: Seal | None = None) -> LogContents:
+    def finish(self, seal: Seal | None) -> LogContents:
         """Return the contents if the log ends here, which ``seal`` knows if a session closed.
 
         Reading may continue, which changes nothing of what is returned.
         """
-        known, end = self._contents, self._end
+        # Not with every line: hashing takes as long as a third of reading.
+        number, digest = BEGINNING if self.last is None else self.last.link
+        known, end = self._contents, Link(number + self._missing, digest)
         found = replace(
             known,
             end=end,
@@ -256,14 +258,6 @@ class LogReading:
             if end.number == seal.end.number:
                 self._take_back(found)
         return found
-
-    @property
-    def _end(self) -> Link:
-        # Not with every line: hashing takes as long as a third of reading.
-        if self.last is None:
-            return BEGINNING
-        number, digest = self.last.link
-        return Link(number + self._missing, digest)
 
     def _note(self, line: LogLine, reason: str) -> None:
         self._contents.damaged.append(DamagedRecord(line.row, reason))

@@ -2,7 +2,7 @@
 
 import hashlib
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -48,14 +48,19 @@ class Recording(Protocol):
     def recorded(self) -> Collection[Simulation]: ...
     def reports(self) -> Iterator[Report]: ...
     def report(self, simulation: Simulation) -> Report: ...
-    def index_line(self, simulation: Simulation) -> IndexLine: ...
     def content_key(self, simulation: Simulation) -> str:
         """Return a text that is another one whenever the report is."""
 
 
+def index_line_in(run: Recording, one: Simulation) -> IndexLine:
+    """Return the index line of a simulation; recordings of other packages need not have any."""
+    known: Callable[[Simulation], IndexLine] | None = getattr(run, "index_line", None)
+    return IndexLine.of(RecordedReport(run.report(one))) if known is None else known(one)
+
+
 def outcomes_in(run: Recording) -> list[Outcome]:
     """Return the outcome of every recorded simulation, in the order of the plan."""
-    return [run.index_line(one).outcome for one in simulations_in_order(run)]
+    return [index_line_in(run, one).outcome for one in simulations_in_order(run)]
 
 
 def report_key(report: Report) -> str:

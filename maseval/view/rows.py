@@ -8,13 +8,12 @@ from dataclasses import replace
 
 from maseval.core.recorded import mapping
 from maseval.runs import RunState
-from maseval.runs.config import cell_of, mark_of
+from maseval.runs.config import cell_of, mark_of, names_of_side
 from maseval.runs.config_file import LOCK
 from maseval.runs.listing import change_time
 from maseval.runs.lock import holder_of, read_live
 from maseval.view.viewed import ViewedRun
 
-_NAMES = ("function", "model", "model_id", "player")
 _NUMBERS = ("done", "failed", "planned", "cost", "tokens")
 
 RunRow = Mapping[str, object]
@@ -25,7 +24,7 @@ chosen, or the run stopped early, and says so."""
 def row_of(name: str, run: RunState) -> RunRow:
     """Return the row of a run or results file."""
     config = run.config or {}
-    agent, user = (_names(config.get(side)) for side in ("agent", "user"))
+    agent, user = (names_of_side(config.get(side)) for side in ("agent", "user"))
     return {
         **{key: getattr(run, key) for key in (*_NUMBERS, "state", "started", "updated", "problem")},
         "name": name,
@@ -41,13 +40,6 @@ def row_of(name: str, run: RunState) -> RunRow:
         "tags": list(run.annotations.tags),
         "note": run.annotations.note,
     }
-
-
-def _names(given: object) -> list[str]:
-    """Return a model's name, or what plays a side."""
-    named = mapping(given)
-    names = [str(named[kind]) for kind in _NAMES if named.get(kind)]
-    return [given] if isinstance(given, str) else names
 
 
 def counted(state: RunState, run: ViewedRun) -> RunState:

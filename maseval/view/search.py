@@ -29,7 +29,7 @@ from maseval.report.conversation import conversation
 from maseval.report.index import Entry
 from maseval.runs.config_file import LOG
 from maseval.view.library import Answer, BackgroundWork, Library
-from maseval.view.query import BadRequestError, Query, required_parts
+from maseval.view.query import Query, number_in, required_parts
 
 logger = logging.getLogger(__name__)
 
@@ -271,9 +271,7 @@ def searches() -> dict[str, Answer]:
     def answer(library: Library, query: Query) -> Mapping[str, object]:
         began = time.perf_counter()
         (words,) = required_parts(query, "q")
-        run, skip = query.get("run"), query.get("skip", "0")
-        if not (skip.isascii() and skip.isdecimal() and len(skip) < 10):
-            raise BadRequestError(f"skip is {skip!r}; give the number of hits to skip")
+        run, skip = query.get("run"), number_in(query, "skip", 0)
         if run is not None:
             library.path_of(run)  # raises if there is none
         with lock:
@@ -284,7 +282,7 @@ def searches() -> dict[str, Answer]:
             found = search.simulations(words, run)
         else:
             search.catch_up(_PATIENCE)
-            found = search.find(words, run, int(skip))
+            found = search.find(words, run, skip)
         return {"took_ms": 1000 * (time.perf_counter() - began), **found}
 
     return {"/api/search": answer}

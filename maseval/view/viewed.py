@@ -8,7 +8,7 @@ recomputed) comes from the commands that show it elsewhere.
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import takewhile
@@ -43,7 +43,13 @@ from maseval.report.index import (
 )
 from maseval.report.page import Packet, packet_of
 from maseval.runs.config_file import LOG
-from maseval.runs.recording import LoggedRun, Recording, unrecorded_trials
+from maseval.runs.recording import (
+    LoggedRun,
+    Recording,
+    index_line_in,
+    simulations_in_order,
+    unrecorded_trials,
+)
 from maseval.runs.verdict_check import (
     RunDoubt,
     SimulationDoubt,
@@ -56,10 +62,8 @@ from maseval.stats.plots import Drawing
 from maseval.stats.summary import Summary, summarise
 from maseval.view.query import NothingThereError
 
-# How long verdicts are recomputed before others get the processor.
+# How long something is found out before others get the processor, and the page hears of it.
 _AT_A_TIME = 1.0
-# How long labels are gathered before the page hears of them.
-_GATHERED = 1.0
 
 ValueT = TypeVar("ValueT")
 Labels = tuple[str, ...]
@@ -78,6 +82,22 @@ class _Viewed:
         """Have the row show what was found."""
         doubt = () if self.doubt is None else (self.doubt.label,)
         self.entry = self.entry._replace(labels=(*(self.labels or ()), *doubt))
+
+
+def _sharing_time(waiting: Iterable[ValueT], pause: Callable[[], object]) -> Iterator[ValueT]:
+    """Yield what waits to be worked on, and rest for as long as that takes, once a second.
+
+    ``pause`` is called before each rest. What comes after the last one is found again sooner than
+    anybody notices.
+    """
+    began = time.monotonic()
+    for each in waiting:
+        yield each
+        spent = time.monotonic() - began
+        if spent > _AT_A_TIME:
+            pause()
+            time.sleep(spent)  # at most half of the time of one processor
+            began = time.monotonic()
 
 
 class ViewedRun:
@@ -125,7 +145,7 @@ class ViewedRun:
         """Return the simulations with a new report; a file that has changed is opened anew."""
         if isinstance(self.source, LoggedRun):
             return self.source.refresh()
-        return None if self.version else self.source.recorded
+        return None if self.version else simulations_in_order(self.source)
 
     def _place_of(self, one: Simulation) -> int:
         """Return the place of a report: later ones have greater numbers, also in other servers."""
@@ -140,7 +160,7 @@ class ViewedRun:
         doubt = None
         if not isinstance(self.source, LoggedRun):  # a log says nothing against itself
             doubt = doubt_in(self.source.report(one))
-        self._viewed[one] = viewed = _Viewed(self._entry_of(self.source.index_line(one)), doubt)
+        self._viewed[one] = viewed = _Viewed(self._entry_of(index_line_in(self.source, one)), doubt)
         viewed.mark()
         self._count(viewed)
 
@@ -307,20 +327,16 @@ class ViewedRun:
             return
         if not self.version:
             self.refresh()
-        began, took_long = time.monotonic(), False
         recomputed = RecomputedRun(self.source, checking)
-        for one in [one for one, each in [*self._viewed.items()] if not each.is_checked]:
-            viewed, found = self._viewed[one], self._examined.examine(one, VERDICT)
+        waiting = self._lacking(lambda each: not each.is_checked)
+        for viewed in _sharing_time(waiting, self.keep_findings):
+            one = viewed.entry.row.simulation
+            found = self._examined.examine(one, VERDICT)
             if not checking.obstacle:
                 checking.add(viewed.entry.row, found.verdict, found.obstacle)
             viewed.is_checked = True
             if found.verdict is not None:
-                self._correct(one, viewed, found.verdict.doubt, recomputed.index_line(one))
-            if (spent := time.monotonic() - began) > _AT_A_TIME:
-                time.sleep(spent)  # at most half of the time of one processor
-                began, took_long = time.monotonic(), True
-        if took_long:
-            self.keep_findings()
+                self._correct(viewed, found.verdict.doubt, recomputed.index_line(one))
         before = self.doubt
         with self._lock:
             self._check = checking.finish()
@@ -328,12 +344,16 @@ class ViewedRun:
                 self._derived.clear()
                 self._score_again = 0.0
 
-    def _correct(
-        self, one: Simulation, viewed: _Viewed, doubt: SimulationDoubt, line: IndexLine
-    ) -> None:
+    def _lacking(self, lacks: Callable[[_Viewed], bool]) -> list[_Viewed]:
+        with self._lock:
+            return [each for each in self._viewed.values() if lacks(each)]
+
+    def _correct(self, viewed: _Viewed, doubt: SimulationDoubt, line: IndexLine) -> None:
         """Show the verdict that holds in place of the recorded one."""
         with self._lock:
-            if self._viewed.get(one) is viewed:  # else it was run again meanwhile
+            if (
+                self._viewed.get(line.outcome.simulation) is viewed
+            ):  # else it was run again meanwhile
                 self._count(viewed, -1)
                 viewed.entry, viewed.doubt = self._entry_of(line), doubt
                 viewed.mark()
@@ -357,19 +377,18 @@ class ViewedRun:
 
     def label(self) -> None:
         """Find the labels that are not known, those of failures first, and keep what was found."""
-        waiting = [each.entry for each in [*self._viewed.values()] if each.labels is None]
-        found: list[tuple[Entry, Labels]] = []
-        began, took_long = time.monotonic(), False
-        for entry in sorted(waiting, key=lambda each: each.outcome not in ("fail", "error")):
-            found.append((entry, self.labels_of(entry)))
-            spent = time.monotonic() - began
-            if spent > _GATHERED:
-                self.learn(found)
-                time.sleep(spent)
-                found, began, took_long = [], time.monotonic(), True
-        self.learn(found)
-        if took_long:  # else they are found again sooner than anybody notices
+        waiting = [each.entry for each in self._lacking(lambda each: each.labels is None)]
+        waiting.sort(key=lambda entry: entry.outcome not in ("fail", "error"))
+        found = list[tuple[Entry, Labels]]()
+
+        def tell() -> None:
+            self.learn(found)
+            found.clear()
             self.keep_findings()
+
+        for entry in _sharing_time(waiting, tell):
+            found.append((entry, self.labels_of(entry)))
+        self.learn(found)
 
     def labels_of(self, entry: Entry) -> Labels:
         """Return the labels of a report; what is not known is found, which takes a moment."""

@@ -35,6 +35,7 @@ from maseval.runs.config_file import LOG
 from maseval.runs.labels import LABELS
 from maseval.runs.recording import (
     Recording,
+    index_line_in,
     report_key,
     simulations_in_order,
 )
@@ -238,7 +239,7 @@ class ExaminedRun:
 
     def _contradiction(self, one: Simulation, report: Report) -> Misstatement | None:
         """Return how a report differs from its index line, which only an edited log has."""
-        said = self.folder.index_line(one).outcome
+        said = index_line_in(self.folder, one).outcome
         read = RecordedReport(report).outcome
         if (said.kind, said.reward) == (read.kind, read.reward):
             return None
@@ -291,7 +292,7 @@ class RecomputedRun:
     def index_line(self, simulation: Simulation) -> IndexLine:
         if simulation in self._differing:
             return IndexLine.of(RecordedReport(self.report(simulation)))
-        return self._recording.index_line(simulation)
+        return index_line_in(self._recording, simulation)
 
     def content_key(self, simulation: Simulation) -> str:
         if simulation in self._differing:
@@ -450,7 +451,7 @@ def examine_run(
     for number, (one, each) in enumerate(zip(ordered, every, strict=True), 1):
         found[one] = shortened(each)
         if checks and checking is not None:
-            checking.add(folder.index_line(one).outcome, each.verdict, each.obstacle)
+            checking.add(index_line_in(folder, one).outcome, each.verdict, each.obstacle)
         if on_progress is not None:
             on_progress(number, len(ordered))
     run.save()
@@ -459,7 +460,7 @@ def examine_run(
         folder = RecomputedRun(folder, check)
         run = ExaminedRun(folder)
         found |= {one: shortened(run.examine(one, parts)) for one in check.differing}
-    lines = [folder.index_line(one).outcome for one in found]
+    lines = [index_line_in(folder, one).outcome for one in found]
     return RunFindings(folder, lines, check, found, examined=run)
 
 

@@ -49,7 +49,7 @@ from maseval.report import write_report
 from maseval.report.index import Entry, Overview, indexed_entry, note_of
 from maseval.report.page import page_of, write_page
 from maseval.runs.config import mark_of
-from maseval.runs.recording import Recording, unrecorded_trials
+from maseval.runs.recording import Recording, index_line_in, unrecorded_trials
 from maseval.runs.verdict_check import SimulationDoubt, doubt_about, doubt_in
 from maseval.stats import pass_plot
 from maseval.stats.plots import Drawing
@@ -243,7 +243,7 @@ class _PageReports:
             if doubt := self._doubt(found, one, report):
                 labels.append(doubt.label)
             note = self._titles[run].note(one)
-            entry = indexed_entry(found.folder.index_line(one), at, note)
+            entry = indexed_entry(index_line_in(found.folder, one), at, note)
             yield entry._replace(run=run, labels=tuple(map(sys.intern, labels)))
 
     def at(self, place: int) -> Mapping[str, object]:
