@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
 
@@ -40,7 +40,7 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringKeywords
 from maseval.core.words import count_of, money, percent
 from maseval.runs import RunState, default_root
-from maseval.runs.config import mark_of
+from maseval.runs.config import mark_of, names_of_side
 
 if TYPE_CHECKING:  # help must not load what makes these
     from maseval.app.sharing.sync import SyncResult
@@ -128,13 +128,10 @@ def _score(state: RunState) -> str:
 
 def _participant(given: object) -> str:
     """Name an agent or a user: its function, its model, or the script that plays it."""
-    if not isinstance(given, Mapping):
-        return str(given or "")
-    kinds = ("function", "model", "model_id", "player")
-    names = [given.get(kind) for kind in kinds]
-    if player := given.get("rehearse"):
+    names = names_of_side(given)
+    if player := mapping(given).get("rehearse"):
         names.append(f"rehearsed with {player}")
-    return ", ".join(str(name) for name in names if name)
+    return ", ".join(names)
 
 
 _SAME = "state done failed planned started updated cost tokens problem unconfirmed checked config"

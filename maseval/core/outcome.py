@@ -153,8 +153,6 @@ class Outcome(NamedTuple):
         return f"{self.cached_answers} of {count_of(self.answers, 'answer')} from a cache"
 
 
-
-
 def total_cost(costs: Iterable[float | None]) -> float | None:
     """Add up the costs that are known; None if some are not, and the others are nothing."""
     every = [amount(cost) for cost in costs]

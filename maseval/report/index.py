@@ -17,7 +17,7 @@ from itertools import chain, takewhile
 from typing import NamedTuple
 
 from maseval.core.index_line import Fact, IndexLine
-from maseval.core.outcome import Outcome, OutcomeKind, RecordedReport, Simulation, TaskKey
+from maseval.core.outcome import Outcome, OutcomeKind, RecordedReport, TaskKey
 from maseval.core.recorded import Shape
 from maseval.core.report_parts import ComponentUsage, RecordedSoftware
 from maseval.core.storage.redaction import redact_text
@@ -66,11 +66,6 @@ class Entry(NamedTuple):
     @property
     def outcome(self) -> OutcomeKind:
         return self.row.kind
-
-    @property
-    def simulation(self) -> Simulation:
-        """Its id, if its trial is a number."""
-        return Simulation(*self.key, int(self.trial))
 
 
 def pack(columns: Mapping[str, Sequence[object]]) -> dict[str, object]:

@@ -63,6 +63,16 @@ def subset_of(config: Mapping[str, object]) -> ChosenSubset | None:
     return ChosenSubset.read(config, chosen)
 
 
+_PLAYERS = ("function", "model", "model_id", "player")
+
+
+def names_of_side(given: object) -> list[str]:
+    """Return what plays the agent or the user: a function, a model, or a script."""
+    if not isinstance(given, Mapping):
+        return [str(given)] if given else []
+    return [str(given[kind]) for kind in _PLAYERS if given.get(kind)]
+
+
 def mark_of(config: Mapping[str, object]) -> str | None:
     """Return what lists of runs say beside a number that is no score of a run of a fixed size."""
     marks = (

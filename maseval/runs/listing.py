@@ -20,10 +20,11 @@ from maseval.runs.lock import Holder, holder_of
 from maseval.runs.log import DamagedRecord, contents_of, counts_at_end, damage_in_words, last_record
 from maseval.runs.recording import LoggedRun, outcomes_in
 from maseval.runs.report_line import Seal
-from maseval.runs.verdict_check import recall_check
+from maseval.runs.verdict_check import RunDoubt, recall_check
 from maseval.stats.summary import summarise
 
-RunCondition = Literal["running", "complete", "incomplete", "damaged"]
+RunCondition = Literal["running", "complete", "incomplete", "damaged", "reading"]
+"""``reading`` is a results file whose conversations are being judged."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,8 @@ class RunState:
 
     It is complete if every planned simulation has a verdict, and damaged if not all of it can be
     read; ``problem`` says why. ``cost`` (in usd), ``tokens``, ``pass_1`` and the number of
-    ``verdicts`` are None of a run without a report. ``unconfirmed`` says which
-    recorded verdicts did not hold when they were last checked, and ``recomputed`` is pass^1 with
-    those that do. Numbers are as recorded unless they were ``checked``.
+    ``verdicts`` are None of a run without a report. ``doubt`` is what the last check of the
+    recorded verdicts found, without reasons if all of them hold.
     """
 
     path: Path
@@ -52,9 +52,22 @@ class RunState:
     pass_1: JsonObject | None = None
     verdicts: int | None = None
     annotations: Annotations = field(default_factory=Annotations)
-    unconfirmed: str | None = None
-    recomputed: JsonObject | None = None
-    checked: bool = False
+    doubt: RunDoubt | None = None
+
+    @property
+    def checked(self) -> bool:
+        """False if the recorded verdicts were never compared with recomputed ones."""
+        return self.doubt is not None
+
+    @property
+    def unconfirmed(self) -> str | None:
+        """The recorded verdicts that did not hold when they were last checked."""
+        return "; ".join(self.doubt["reasons"]) or None if self.doubt else None
+
+    @property
+    def recomputed(self) -> JsonObject | None:
+        """pass^1 with the verdicts that hold, if recorded ones did not."""
+        return self.doubt["recomputed"] if self.doubt else None
 
     @property
     def name(self) -> str:
@@ -82,10 +95,9 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         stored = read_config(path)
         counts, damaged = _counts(path / LOG, stored.config)
     except (RunFolderError, OSError) as error:  # OSError: a log that may not be read
-        return RunState(path, "damaged", updated=_change_time(path / CONFIG), problem=str(error))
+        return RunState(path, "damaged", updated=change_time(path / CONFIG), problem=str(error))
     annotations, unreadable = annotations_or_problem(path)
     holder = holder_of(path / LOCK)
-    doubt = recall_check(path / LOG)
     whole = counts["done"] == counts["planned"]
     judged = counts.get("verdicts") in (None, counts["planned"])
     ended: RunCondition = "complete" if whole and judged else "incomplete"
@@ -93,13 +105,11 @@ def run_state(path: str | os.PathLike[str]) -> RunState:
         path,
         "running" if holder else "damaged" if damaged else ended,
         started=stored.created,
-        updated=_change_time(path / LOG) or stored.created,
+        updated=change_time(path / LOG) or stored.created,
         holder=holder,
         problem="; ".join(filter(None, [damage_in_words(damaged), unreadable])) or None,
         annotations=annotations,
-        unconfirmed="; ".join(doubt["reasons"]) or None if doubt else None,
-        recomputed=doubt["recomputed"] if doubt else None,
-        checked=doubt is not None,
+        doubt=recall_check(path / LOG),
         **counts,
     )
 
@@ -152,7 +162,7 @@ def _run_folders(root: Path) -> Iterator[Path]:
             yield root / name
 
 
-def _change_time(path: Path) -> str:
+def change_time(path: Path) -> str:
     try:
         return datetime.fromtimestamp(path.stat().st_mtime).isoformat()
     except OSError:

@@ -14,7 +14,6 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -113,26 +112,34 @@ class LogContents:
         every = "".join(self.hashes[offset] for offset in (place.offset, *place.earlier))
         return hashlib.sha256(every.encode()).hexdigest()[:32]
 
-    def add(self, record: Mapping[str, object], line: LogLine) -> Callable[[], object]:
-        """Take one line, and return a call that takes it back; raise if its kind requires more."""
+    def add(self, record: Mapping[str, object], line: LogLine) -> "TakeBack":
+        """Take one line, and return what takes it back; raise if its kind requires more."""
         match record["kind"]:
             case "report":
                 simulation = simulation_of(record)
                 before = self.places.get(simulation)
                 self.place(simulation, line, record)
-                return partial(_put_back, self.places, simulation, before)
+                return lambda found: _put_back(found.places, simulation, before)
             case "shared":
                 name = str(record["id"])
                 known = self.shared.get(name)
                 self.share(name, record["benchmark"], line)
-                return partial(_put_back, self.shared, name, known)
+                return lambda found: _put_back(found.shared, name, known)
             case "extended":
                 former, self.config = self.config, RunConfig.of(_mapping(record["config"]))
-                return partial(setattr, self, "config", former)
+                return lambda found: setattr(found, "config", former)
             case "closed":
-                return lambda: None
+                return _take_nothing_back
             case unknown:
                 raise ValueError(f"unknown kind {excerpt(unknown, 40)!r}")
+
+
+TakeBack = Callable[[LogContents], object]
+"""Undoes what the last line added, in the contents that were read or in a copy of them."""
+
+
+def _take_nothing_back(found: LogContents) -> None:
+    """What the line says is kept by nobody."""
 
 
 def _put_back(values: dict[Any, Any], key: object, before: object) -> None:
@@ -184,14 +191,14 @@ class LogReading:
     def __init__(self) -> None:
         self._contents = LogContents()
         self._new = set[Simulation]()
-        self._last: LogLine | None = None
-        self._take_back: Callable[[], object] = lambda: None  # the last line
+        self.last: LogLine | None = None
+        self._take_back: TakeBack = _take_nothing_back  # of the last line
         self._intact = True  # the last line
         self._begun = False  # some line has named the one before it
         self._missing = 0  # lines that were found missing so far
 
     def take(self, line: LogLine) -> None:
-        before, self._last = self._last, line
+        before, self.last = self.last, line
         try:
             record = read_head(line.text)
             named = Link.parse(record[LINK]) if LINK in record else None
@@ -199,12 +206,12 @@ class LogReading:
                 self._follow(before, line, named)
             self._take_back, self._intact = self._contents.add(record, line), True
             if named is None and self._begun:
-                self._take_back()
+                self._take_back(self._contents)
                 raise ValueError("it does not name the line before it, as others do")
             if record["kind"] == "report":
                 self._new.add(simulation_of(record))
         except _UNREADABLE as error:
-            self._take_back, self._intact = lambda: None, False
+            self._take_back, self._intact = _take_nothing_back, False
             if line.text.endswith(b"\n"):
                 self._note(line, _reason(error))
             else:
@@ -220,7 +227,7 @@ class LogReading:
             missing = "a line before it is" if gap == 1 else f"{gap} lines before it are"
             self._note(line, f"{missing} missing")
         elif before is not None and self._intact and (gap < 0 or named.hash != expected.hash):
-            self._take_back()
+            self._take_back(self._contents)
             how = "added" if gap < 0 else "changed"
             self._note(before, f"it was {how} after line {line.row} was written")
 
@@ -229,42 +236,34 @@ class LogReading:
         new, self._new = self._new & self._contents.places.keys(), set()
         return new
 
-    def snapshot(self) -> LogContents:
-        """Return the contents as if the log ended here; reading may continue."""
-        known = self._contents
-        return replace(
+    def finish(self, seal: Seal | None) -> LogContents:
+        """Return the contents if the log ends here, which ``seal`` knows if a session closed.
+
+        Reading may continue, which changes nothing of what is returned.
+        """
+        # Not with every line: hashing takes as long as a third of reading.
+        number, digest = BEGINNING if self.last is None else self.last.link
+        known, end = self._contents, Link(number + self._missing, digest)
+        found = replace(
             known,
-            end=self._end,
+            end=end,
             places=dict(known.places),
             shared=dict(known.shared),
             damaged=list(known.damaged),
         )
-
-    def finish(self, seal: Seal | None = None) -> LogContents:
-        """Return the contents at the end of the log, which ``seal`` knows if a session closed."""
-        found = self._contents
-        found.end = end = self._end
-        row = 0 if self._last is None else self._last.row
-        damage = None if seal is None else end_damage(end, seal, row, torn=found.torn)
+        row = 0 if self.last is None else self.last.row
+        damage = None if seal is None else _end_damage(end, seal, row, torn=found.torn)
         if seal and damage:
             found.damaged.append(damage)
             if end.number == seal.end.number:
-                self._take_back()
+                self._take_back(found)
         return found
-
-    @property
-    def _end(self) -> Link:
-        # Not with every line: hashing takes as long as a third of reading.
-        if self._last is None:
-            return BEGINNING
-        number, digest = self._last.link
-        return Link(number + self._missing, digest)
 
     def _note(self, line: LogLine, reason: str) -> None:
         self._contents.damaged.append(DamagedRecord(line.row, reason))
 
 
-def end_damage(end: Link, seal: Seal, row: int, *, torn: bool = False) -> DamagedRecord | None:
+def _end_damage(end: Link, seal: Seal, row: int, *, torn: bool) -> DamagedRecord | None:
     """Return what is wrong with the end of a log; None if it is that of its seal, or later.
 
     ``row`` is that of the last line. What was sealed and then followed by other lines is named by

@@ -13,6 +13,7 @@ from maseval.core.index_line import IndexLine
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.report import UNEVALUATED, Report
 from maseval.core.storage import strict_json
+from maseval.core.storage.files import FileState
 from maseval.core.storage.records import rescued_files
 from maseval.core.words import excerpt
 from maseval.data.kept import KeptValues, place_for
@@ -20,8 +21,14 @@ from maseval.runs.config import RunConfig
 from maseval.runs.config_file import LOCK, LOG, read_config
 from maseval.runs.exceptions import RunFolderError
 from maseval.runs.lock import holder_of
-from maseval.runs.log import DamagedRecord, LogContents, ReportPlace, damage_in_words, report_in
-from maseval.runs.report_line import check_report, lines_of, simulation_of
+from maseval.runs.log import (
+    DamagedRecord,
+    LogContents,
+    LogReading,
+    damage_in_words,
+    report_in,
+)
+from maseval.runs.report_line import Seal, check_report, lines_of, simulation_of
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +53,7 @@ class Recording(Protocol):
 
 
 def index_line_in(run: Recording, one: Simulation) -> IndexLine:
-    """Return the index line of a simulation, without reading its report where that has one."""
+    """Return the index line of a simulation; recordings of other packages need not have any."""
     known: Callable[[Simulation], IndexLine] | None = getattr(run, "index_line", None)
     return IndexLine.of(RecordedReport(run.report(one))) if known is None else known(one)
 
@@ -105,17 +112,27 @@ def simulations_in_order(run: Recording) -> list[Simulation]:
     return [*planned, *sorted(recorded.keys() - set(planned))]
 
 
+def _line_at(log: Path, offset: int) -> bytes:
+    try:
+        with log.open("rb") as file:
+            file.seek(offset)
+            return file.readline()
+    except OSError:
+        return b""
+
+
 INDEX_FILE = "index.jsonl"
 
 
 class LoggedRun:
     """A run folder as its log tells it: ``contents`` is what was read of that so far."""
 
-    contents: LogContents
-
     def __init__(self, path: Path) -> None:
         self.path = path
         self._stored = read_config(path)
+        self.contents = LogContents()
+        self._reading = LogReading()
+        self._seen: FileState | None = None
 
     @property
     def log(self) -> Path:
@@ -129,6 +146,37 @@ class LoggedRun:
     @property
     def created(self) -> str:
         return self._stored.created
+
+    def refresh(self) -> Collection[Simulation] | None:
+        """Read what was added to the log since, and return the simulations with a new report.
+
+        None if the log is as it was. It is read from its start if it was not only added to, or if a
+        line that counted does not any more; then all simulations are new. What was read is not kept
+        for the next process, when nobody could tell that the log was not edited since. Only one
+        thread at a time may call this.
+        """
+        seen, before = FileState.now(self.log), self._seen
+        if seen == before:
+            return None
+        grown = before is not None and self._has_grown(before, seen)
+        if not grown:
+            self._reading = LogReading()
+        for line in lines_of(self.log, self._reading.last):
+            if not line.text.endswith(b"\n"):
+                break  # it is still being written
+            self._reading.take(line)
+        known, self._seen = len(self.damaged), seen
+        self.contents = self._reading.finish(Seal.read(self.path))
+        new = self._reading.take_new()
+        # A line that does not count any more may have brought an earlier report back.
+        return new if grown and known == len(self.damaged) else {*self.contents.places}
+
+    def _has_grown(self, before: FileState, now: FileState) -> bool:
+        """Return whether the log only has lines added, or a torn one removed, at its end."""
+        if now.file != before.file or now.size == before.size:
+            return False
+        last = self._reading.last
+        return last is None or _line_at(self.log, last.offset) == last.text
 
     @property
     def config(self) -> RunConfig:
@@ -189,14 +237,15 @@ class LoggedRun:
         yield from map(self.report, simulations_in_order(self))
 
     def report(self, simulation: Simulation) -> Report:
+        place = self.contents.places.get(simulation)
+        if place is None:
+            raise RunFolderError(f"{self.path} has no report on {simulation}")
         try:
-            place = self.contents.places[simulation]
-        except KeyError:
-            raise RunFolderError(f"{self.path} has no report on {simulation}") from None
-        return self.read_report(place)
-
-    def read_report(self, place: ReportPlace) -> Report:
-        return report_in(self.log, place, self.contents.shared)
+            return report_in(self.log, place, self.contents.shared)
+        except (OSError, ValueError, KeyError) as error:
+            raise RunFolderError(
+                f"{self.log} has changed while it was read ({error}); read it again"
+            ) from error
 
     def index_line(self, simulation: Simulation) -> IndexLine:
         """Return the index line of a simulation.

@@ -95,7 +95,7 @@ class NewsOfAll:
         self._known: dict[str, RunRow] = {}
 
     def of(self, library: Library) -> Iterator[str]:
-        known, self._known = self._known, {row["name"]: row for row in library.rows()}
+        known, self._known = self._known, {str(row["name"]): row for row in library.rows()}
         changed = [row for name, row in self._known.items() if known.get(name) != row]
         gone = [name for name in known if name not in self._known]
         if changed or gone:

@@ -18,7 +18,7 @@ from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.storage import strict_json
 from maseval.report.conversation import conversation
 from maseval.view.library import Library
-from maseval.view.query import BadRequestError, Query, required_parts
+from maseval.view.query import BadRequestError, Query, number_in, required_parts
 from maseval.view.written import read_body
 
 LABEL = "/api/label"
@@ -51,12 +51,10 @@ async def add_label(request: Request) -> Mapping[str, object]:
 
 def _labelling(library: Library, query: Query) -> Labelling:
     run, by = required_parts(query, "run", "by")
-    given = query.get("numbers", str(USUAL_NUMBER))
-    if not (given.isascii() and given.isdecimal()):
-        raise BadRequestError(f"numbers is {given!r}; give a whole number")
+    numbers = number_in(query, "numbers", USUAL_NUMBER)
     about, judge = query.get("about") or None, query.get("judge") or None
     path = library.path_of(run)
-    return begin_labelling(path, by, about=about, judge=judge, numbers=int(given))
+    return begin_labelling(path, by, about=about, judge=judge, numbers=numbers)
 
 
 def _state(labelling: Labelling) -> dict[str, Any]:

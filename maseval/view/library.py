@@ -14,29 +14,21 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from maseval.app.benchmarks import all_support
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.files import SUFFIX, FileState
-from maseval.runs.annotations import annotations_path
+from maseval.runs import RunState
+from maseval.runs.annotations import annotations_or_problem, annotations_path
 from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder
-from maseval.runs.listing import run_state
+from maseval.runs.listing import change_time, run_state
 from maseval.runs.lock import holder_of
 from maseval.runs.log import kept_place
-from maseval.runs.verdict_check import recall_check
 from maseval.view.query import NothingThereError, Query
-from maseval.view.reading import is_results
-from maseval.view.rows import (
-    RunFacts,
-    RunRow,
-    changed_at,
-    facts_of,
-    numbers_of,
-    row_of_file,
-    row_of_folder,
-)
+from maseval.view.rows import RunRow, counted, row_of, state_of_file
 from maseval.view.viewed import ViewedRun
 
 logger = logging.getLogger(__name__)
@@ -44,9 +36,6 @@ logger = logging.getLogger(__name__)
 _MOST_OPEN = 12
 # The verdicts in a longer log are not recomputed for the list alone.
 _QUICKLY_READ = 32 << 20
-
-FactsOrProblem = tuple[RunFacts | None, str | None]
-"""The numbers of a results file, or why there are none; neither while it is being judged."""
 
 
 @dataclass
@@ -59,7 +48,7 @@ class _Opened:
 
 
 class _Files(NamedTuple):
-    """All that the row of a run is made of; while it is the same, so is the row."""
+    """All that the state of a run follows from; while it is the same, so is the state."""
 
     config: FileState
     log: FileState
@@ -80,14 +69,15 @@ class Library:
         self._examining = BackgroundWork("maseval-labels")
         self._judging = BackgroundWork("maseval-judging")
         self._asked: dict[Path, FileState] = {}  # whose verdicts are checked for the list
-        self._judged: dict[Path, tuple[FileState, FactsOrProblem]] = {}
-        self._rows: dict[Path, tuple[_Files, RunRow]] = {}
+        self._judged: dict[Path, tuple[FileState, RunState]] = {}
+        self._states: dict[Path, tuple[_Files, RunState]] = {}
 
     def rows(self) -> list[RunRow]:
         """Return every run and results file, the latest first."""
         with self._listing:
-            rows = [self._row(path) for path in self._finder.find()]
-        return sorted(rows, key=lambda row: row["updated"], reverse=True)
+            states = [self._state(path) for path in self._finder.find()]
+        latest = sorted(states, key=lambda state: state.updated, reverse=True)
+        return [row_of(self._name_of(state.path), state) for state in latest]
 
     def places(self) -> dict[str, Path]:
         """Return every run and results file by its name."""
@@ -145,66 +135,62 @@ class Library:
     def _view_run(self, path: Path) -> ViewedRun:
         return ViewedRun(path, self._name_of(path))
 
-    def _row(self, path: Path) -> RunRow:
-        is_file = path.is_file()
+    def _state(self, path: Path) -> RunState:
+        """Return a run or results file as the list shows it."""
+        if path.is_file():
+            return self._state_of_file(path)
         files = _Files(
-            FileState.now(path if is_file else path / CONFIG),
+            FileState.now(path / CONFIG),
             FileState.now(path / LOG),
             FileState.now(annotations_path(path)),
             FileState.now(kept_place(path / LOG)),
-            not is_file and holder_of(path / LOCK) is not None,
+            holder_of(path / LOCK) is not None,
         )
-        known = self._rows.get(path)
+        known = self._states.get(path)
         if known is not None and known[0] == files:
             return known[1]
-        name = self._name_of(path)
-        if is_file:
-            row = row_of_file(name, path, *self._judge(path, files.config))
-        elif known is not None and known[0] == files._replace(log=known[0].log) and files.running:
-            row = self._with_numbers({**known[1], "updated": changed_at(path / LOG)})
+        if known is not None and known[0] == files._replace(log=known[0].log) and files.running:
+            state = self._with_numbers(replace(known[1], updated=change_time(path / LOG)))
         else:
-            row = self._row_of_folder(name, path, files)
-        if not is_file or row["planned"]:
-            self._rows[path] = files, row
-        return row
+            state = self._state_of_folder(path, files)
+        self._states[path] = files, state
+        return state
 
-    def _row_of_folder(self, name: str, path: Path, files: _Files) -> RunRow:
+    def _state_of_folder(self, path: Path, files: _Files) -> RunState:
         state = run_state(path)
-        row = row_of_folder(name, state)
         small = files.log.size <= _QUICKLY_READ
-        unchecked = not files.running and recall_check(path / LOG) is None
+        unchecked = not files.running and not state.checked
         if small and unchecked and self._asked.get(path) != files.log:
             self._asked[path] = files.log
             self._examining.add(path, lambda: self._examine(path))
-        if not files.running:
-            return row
-        found = self._with_numbers(row)
-        return {**found, "pass_1": state.recomputed or found["pass_1"]}
+        return self._with_numbers(state) if files.running else state
 
-    def _with_numbers(self, row: RunRow) -> RunRow:
+    def _with_numbers(self, state: RunState) -> RunState:
         """Add the numbers of the log so far, of which only what is new is read."""
         try:
-            return {**row, **numbers_of(self.run(row["name"]))}
+            return counted(state, self.run(self._name_of(state.path)))
         except MASEvalError as error:
-            return {**row, "state": "damaged", "problem": row["problem"] or str(error)}
+            return replace(state, state="damaged", problem=state.problem or str(error))
 
-    def _judge(self, path: Path, seen: FileState) -> FactsOrProblem:
+    def _state_of_file(self, path: Path) -> RunState:
         """Return what is known of a results file, which is judged once in the background."""
-        known = self._judged.get(path)
-        if known is not None and known[0] == seen:
-            return known[1]
-        self._judged[path] = seen, (None, None)
-        self._judging.add(path, lambda: self._judge_now(path))
-        return None, None
+        seen, known = FileState.now(path), self._judged.get(path)
+        if known is None or known[0] != seen:
+            known = seen, RunState(path, "reading", updated=change_time(path))
+            self._judged[path] = known
+            self._judging.add(path, lambda: self._judge(path))
+        annotations, damage = annotations_or_problem(path)
+        return replace(known[1], annotations=annotations, problem=known[1].problem or damage)
 
-    def _judge_now(self, path: Path) -> None:
+    def _judge(self, path: Path) -> None:
         seen = FileState.now(path)
         try:
             run = self._view_run(path)
             run.refresh()
-            self._judged[path] = seen, (facts_of(run), None)
+            found = state_of_file(run)
         except (MASEvalError, OSError) as error:
-            self._judged[path] = seen, (None, str(error))
+            found = RunState(path, "damaged", updated=change_time(path), problem=str(error))
+        self._judged[path] = seen, found
 
 
 Answer = Callable[[Library, Query], object]
@@ -241,6 +227,11 @@ _DEEPEST = 6
 _MOST_ENTRIES = 50_000
 # Where tau2-bench 1.0 keeps the parts of a results file that lies beside it.
 _PARTS = "simulations"
+
+
+def is_results(path: Path) -> bool:
+    """Return True for a results file of an installed benchmark; looks at its start only."""
+    return any(each.holds_results(path) for each in all_support())
 
 
 class Finder:

@@ -25,6 +25,14 @@ class NothingThereError(ViewError, LookupError):
     status: ClassVar[int] = 404
 
 
+def number_in(query: Query, name: str, usual: int) -> int:
+    """Return a whole number of the query; ``usual`` if it is not there."""
+    given = query.get(name, str(usual))
+    if not (given.isascii() and given.isdecimal() and len(given) < 10):
+        raise BadRequestError(f"{name} is {given!r}; give a whole number")
+    return int(given)
+
+
 def required_parts(query: Query, *names: str) -> list[str]:
     """Return parts of the query, each of which must be there."""
     missing = [name for name in names if name not in query]

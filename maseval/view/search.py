@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.outcome import RecordedReport
+from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.storage.files import FileState
 from maseval.report.conversation import conversation
 from maseval.report.index import Entry
 from maseval.runs.config_file import LOG
 from maseval.view.library import Answer, BackgroundWork, Library
-from maseval.view.query import BadRequestError, Query, required_parts
+from maseval.view.query import Query, number_in, required_parts
 
 logger = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ CREATE TABLE runs (
 );
 CREATE TABLE simulations (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run INTEGER, domain TEXT, task TEXT, trial INTEGER,
-    at INTEGER, UNIQUE (run, domain, task, trial)
+    UNIQUE (run, domain, task, trial)
 );
 CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='unicode61')
 """
@@ -167,7 +167,8 @@ class Search:
             for entry in new[:_BATCH]:
                 place = entry.at
                 with suppress(MASEvalError, OSError):
-                    _add(index, run, place, RecordedReport(viewed.source.report_at(place)))
+                    report = viewed.source.report(entry.row.simulation)
+                    _add(index, run, RecordedReport(report))
             index.execute(
                 "UPDATE runs SET file = ?, done = ?, place = ? WHERE name = ?",
                 (now.file, place if len(new) > _BATCH else now.size, place, run),
@@ -178,21 +179,21 @@ class Search:
         chunks = chunks_of(words)
         with self._using:
             left = sum(self._unread(*each) for each in self._files(run).items())
-            fields = "r.name, s.domain, s.task, s.trial, s.at, w.rowid"
+            fields = "r.name, s.domain, s.task, s.trial, w.rowid"
             found = _matches(self._index, fields, chunks, run, COUNTED)
         read = lru_cache(maxsize=SHOWN)(self._texts)  # several hits may be in one simulation
         hits = []
-        for *one, at, row in found[skip : skip + SHOWN]:
+        for name, *one, row in found[skip : skip + SHOWN]:
             place = row & _NO_MESSAGE
             message = None if place == _NO_MESSAGE else place
-            text = read(one[0], at).get(message)
+            text = read(name, Simulation(*one)).get(message)
             excerpt = excerpt_of(text, chunks) if text else " ".join(chunks)
-            hits.append({**_hit(*one), "message": message, "excerpt": excerpt})
+            hits.append({**_hit(name, *one), "message": message, "excerpt": excerpt})
         return {"total": len(found), "more": len(found) >= COUNTED, "unread": left, "hits": hits}
 
-    def _texts(self, run: str, at: int) -> Mapping[int | None, str]:
+    def _texts(self, run: str, one: Simulation) -> Mapping[int | None, str]:
         try:
-            report = self.library.run(run).source.report_at(at)
+            report = self.library.run(run).source.report(one)
         except (OSError, LookupError, MASEvalError):  # it was deleted meanwhile
             return {}
         return dict(texts_of(RecordedReport(report)))
@@ -223,12 +224,12 @@ def _forget(index: sqlite3.Connection, run: str) -> None:
     index.execute("DELETE FROM runs WHERE name = ?", (run,))
 
 
-def _add(index: sqlite3.Connection, run: str, at: int, report: RecordedReport) -> None:
+def _add(index: sqlite3.Connection, run: str, report: RecordedReport) -> None:
     """Add a report; an earlier one on the same simulation is no longer found."""
     made = index.execute(
-        "INSERT OR REPLACE INTO simulations (run, domain, task, trial, at) "
-        "SELECT id, ?, ?, ?, ? FROM runs WHERE name = ?",
-        (*report.key, at, run),
+        "INSERT OR REPLACE INTO simulations (run, domain, task, trial) "
+        "SELECT id, ?, ?, ? FROM runs WHERE name = ?",
+        (*report.key, run),
     )
     rows: dict[int, str] = {}
     for message, text in texts_of(report):
@@ -270,9 +271,7 @@ def searches() -> dict[str, Answer]:
     def answer(library: Library, query: Query) -> Mapping[str, object]:
         began = time.perf_counter()
         (words,) = required_parts(query, "q")
-        run, skip = query.get("run"), query.get("skip", "0")
-        if not (skip.isascii() and skip.isdecimal() and len(skip) < 10):
-            raise BadRequestError(f"skip is {skip!r}; give the number of hits to skip")
+        run, skip = query.get("run"), number_in(query, "skip", 0)
         if run is not None:
             library.path_of(run)  # raises if there is none
         with lock:
@@ -283,7 +282,7 @@ def searches() -> dict[str, Answer]:
             found = search.simulations(words, run)
         else:
             search.catch_up(_PATIENCE)
-            found = search.find(words, run, int(skip))
+            found = search.find(words, run, skip)
         return {"took_ms": 1000 * (time.perf_counter() - began), **found}
 
     return {"/api/search": answer}

@@ -26,6 +26,7 @@ from maseval.core.exceptions import MASEvalError, NotRunError, OutputExistsError
 from maseval.core.outcome import TaskKey
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_folder
+from maseval.report.index import Entry
 from maseval.report.page import Packet, bundle_script, pack, packet_of
 from maseval.runs.listing import run_state
 from maseval.view.api import answers
@@ -33,7 +34,7 @@ from maseval.view.app import asset_text, page_html
 from maseval.view.library import Library
 from maseval.view.query import Query
 from maseval.view.rows import RunRow
-from maseval.view.viewed import ViewedRun
+from maseval.view.viewed import Labels, ViewedRun
 
 MARK = "maseval-site.json"
 """The file that says of a folder that it is a site, and what belongs to it."""
@@ -54,8 +55,8 @@ _POLICY = (
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types maseval"
 )
 
-_TaskFile = tuple[str, Mapping[int, tuple[str, ...]]]
-"""A file of some tasks, packed, and the labels of their simulations by their places."""
+_TaskFile = tuple[str, Sequence[tuple[Entry, Labels]]]
+"""A file of some tasks, packed, and their simulations with labels."""
 
 OnProgress = Callable[[str], object]
 """Called with how far it is, in words."""
@@ -154,7 +155,7 @@ class _SiteWriter:
                 self.unreadable[name] = self._inert(str(error))
                 self._put(f"{folder}/index", {"error": self.unreadable[name]})
         groups = self._write_comparisons()
-        rows = [{**row, "folder": self._names[row["name"]]} for row in self._rows()]
+        rows = [{**row, "folder": self._names[str(row["name"])]} for row in self._rows()]
         listed = {"root": self._library.root.name, "runs": rows, "groups": groups}
         self._put("runs", listed, short_paths=True)
 
@@ -196,7 +197,7 @@ class _SiteWriter:
         def make(part: Sequence[TaskKey]) -> _TaskFile:
             packed = self._pack([self._packet(run, key) for key in part])
             entries = [entry for key in part for _, entry in run.tasks()[key]]
-            return packed, {entry.at: run.labels_of(entry.at) for entry in entries}
+            return packed, [(entry, run.labels_of(entry)) for entry in entries]
 
         if sum(map(len, parts)) < _MANY or not may_fork():
             yield from map(make, parts)

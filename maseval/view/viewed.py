@@ -1,85 +1,123 @@
 """A run as the page shows it: an index that is read at once, and packets as they are asked for.
 
-Its reports are read by ``reading.py``. What its benchmark knows of them (titles, explanations,
-verdicts that are recomputed) comes from the commands that show it elsewhere.
+The rows of the index are the index lines of the log; a report is read when it is shown, or to name
+what its task is about. What its benchmark knows of reports (titles, explanations, verdicts that are
+recomputed) comes from the commands that show it elsewhere.
 """
 
-import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 from itertools import takewhile
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
-from maseval.app.results.examined import REVIEW, VERDICT, ExaminedRun, RunFindings, examine_run
-from maseval.app.results.explained import Review, complete_report
-from maseval.app.results.recording import facts_of
-from maseval.app.results.report import drawings, page_summary
-from maseval.core.outcome import (
-    Outcome,
-    OutcomeKind,
-    RecordedReport,
-    Simulation,
-    TaskKey,
-    verdict_for,
+from maseval.app.benchmarks import support_for
+from maseval.app.results.examined import (
+    REVIEW,
+    VERDICT,
+    ExaminedRun,
+    RecomputedRun,
+    RunFindings,
+    examine_run,
 )
-from maseval.core.recorded import Shape
-from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
+from maseval.app.results.explained import Review, complete_report, labels_of
+from maseval.app.results.finding import open_recording
+from maseval.app.results.recording import facts_of
+from maseval.app.results.report import TaskTitles, drawings, page_summary, shared_settings
+from maseval.core.index_line import IndexLine
+from maseval.core.outcome import Simulation, TaskKey
+from maseval.core.recorded import Shape, amount
+from maseval.core.report import NO_VERDICT_STATUSES, Report
 from maseval.core.tracing import JsonObject
-from maseval.report.index import Entry, Overview, Trials, by_task, index_of, results_of
+from maseval.report.index import (
+    Entry,
+    Overview,
+    Trials,
+    by_task,
+    index_of,
+    indexed_entry,
+    results_of,
+)
 from maseval.report.page import Packet, packet_of
 from maseval.runs.config_file import LOG
-from maseval.runs.recording import unrecorded_trials
+from maseval.runs.recording import (
+    LoggedRun,
+    Recording,
+    index_line_in,
+    simulations_in_order,
+    unrecorded_trials,
+)
 from maseval.runs.verdict_check import (
-    Misstatement,
     RunDoubt,
     SimulationDoubt,
     VerdictCheck,
     doubt_about,
+    doubt_in,
     recall_check,
 )
 from maseval.stats.plots import Drawing
 from maseval.stats.summary import Summary, summarise
 from maseval.view.query import NothingThereError
-from maseval.view.reading import IndexedRun, JudgedFile, RunSource
 
-# How long verdicts are recomputed before others get the processor.
+# How long something is found out before others get the processor, and the page hears of it.
 _AT_A_TIME = 1.0
-# How long labels are gathered before the page hears of them.
-_GATHERED = 1.0
 
 ValueT = TypeVar("ValueT")
+Labels = tuple[str, ...]
 
 
-class _Counted(NamedTuple):
-    """The sums over the entries of a run up to a place, to which later ones are added."""
+@dataclass
+class _Viewed:
+    """A simulation by its last report, and what was found out about that."""
 
-    entries: Mapping[int, Entry] = MappingProxyType({})
-    place: int = 0
-    done: int = 0
-    failed: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    unpriced: int = 0
+    entry: Entry
+    doubt: SimulationDoubt | None = None
+    labels: Labels | None = None
+    is_checked: bool = False
+
+    def mark(self) -> None:
+        """Have the row show what was found."""
+        doubt = () if self.doubt is None else (self.doubt.label,)
+        self.entry = self.entry._replace(labels=(*(self.labels or ()), *doubt))
+
+
+def _sharing_time(waiting: Iterable[ValueT], pause: Callable[[], object]) -> Iterator[ValueT]:
+    """Yield what waits to be worked on, and rest for as long as that takes, once a second.
+
+    ``pause`` is called before each rest. What comes after the last one is found again sooner than
+    anybody notices.
+    """
+    began = time.monotonic()
+    for each in waiting:
+        yield each
+        spent = time.monotonic() - began
+        if spent > _AT_A_TIME:
+            pause()
+            time.sleep(spent)  # at most half of the time of one processor
+            began = time.monotonic()
 
 
 class ViewedRun:
     """The index and the packets of a run; may be asked from several threads."""
 
     def __init__(self, path: Path, title: str) -> None:
-        self.source: RunSource = IndexedRun(path) if path.is_dir() else JudgedFile(path)
-        self._examined, self._title = ExaminedRun(self.source, self.source.support), title
+        self.source: Recording = LoggedRun(path) if path.is_dir() else open_recording(path)
+        self._support = support_for(self.source)
+        self._examined, self._title = ExaminedRun(self.source, self._support), title
+        self._titles = TaskTitles(self._examined)
         self._lock = threading.RLock()
         self.file = path / LOG if path.is_dir() else path
-        self._labels: dict[int, tuple[str, ...]] = {}
+        self._viewed: dict[Simulation, _Viewed] = {}
+        """Each simulation, in the order of the places of their reports."""
+        self._sums, self._cost = Counter[str](), Fraction()
         self._checking: VerdictCheck | None = None
-        self._checked: dict[int, Misstatement | None] = {}
         self._check: VerdictCheck | None = None
         self._derived: dict[str, Any] = {}
         """What was found out from all simulations, until there are others."""
-        self._counted = _Counted()
         self._pass_1: JsonObject | None = None
         self._score_again = 0.0
         self.version = 0
@@ -90,9 +128,55 @@ class ViewedRun:
     def refresh(self) -> None:
         """Read what is new."""
         with self._lock:
-            if self.source.refresh() or not self.version:
-                self._derived.clear()
-                self.version += 1
+            new = self._read_new()
+            if new is None and self.version:
+                return
+            tasks = self._titles.known
+            for one in sorted(new or (), key=self._place_of):
+                self._show(one)
+            if self._titles.known > tasks:
+                self.keep_findings()
+            if len(self._viewed) > len(self.source.recorded):
+                for gone in self._viewed.keys() - {*self.source.recorded}:
+                    self._count(self._viewed.pop(gone), -1)
+            self._derived.clear()
+            self.version += 1
+
+    def _read_new(self) -> Collection[Simulation] | None:
+        """Return the simulations with a new report; a file that has changed is opened anew."""
+        if isinstance(self.source, LoggedRun):
+            return self.source.refresh()
+        return None if self.version else simulations_in_order(self.source)
+
+    def _place_of(self, one: Simulation) -> int:
+        """Return the place of a report: later ones have greater numbers, also in other servers."""
+        if isinstance(self.source, LoggedRun):
+            return self.source.contents.places[one].offset
+        return len(self._viewed)
+
+    def _show(self, one: Simulation) -> None:
+        """Add a simulation, in place of what was known of it."""
+        if (before := self._viewed.pop(one, None)) is not None:
+            self._count(before, -1)
+        doubt = None
+        if not isinstance(self.source, LoggedRun):  # a log says nothing against itself
+            doubt = doubt_in(self.source.report(one))
+        self._viewed[one] = viewed = _Viewed(self._entry_of(index_line_in(self.source, one)), doubt)
+        viewed.mark()
+        self._count(viewed)
+
+    def _entry_of(self, line: IndexLine) -> Entry:
+        one = line.outcome.simulation
+        return indexed_entry(line, self._place_of(one), self._titles.note(one))
+
+    def _count(self, viewed: _Viewed, times: int = 1) -> None:
+        """Add what a simulation used to the sums; exactly, so that it can be taken away again."""
+        row, sums = viewed.entry.row, self._sums
+        sums["failed"] += times * (row.status in NO_VERDICT_STATUSES)
+        sums["tokens"] += times * row.tokens
+        sums["unpriced"] += times * (row.cost is None)
+        sums["labelled"] += times * (viewed.labels is not None)
+        self._cost += times * Fraction(amount(row.cost) or 0)
 
     def _once(self, name: str, find: Callable[[], ValueT]) -> ValueT:
         """Return what was found, and find it if there are other simulations since."""
@@ -103,60 +187,35 @@ class ViewedRun:
             return found
 
     def entries(self) -> Sequence[Entry]:
-        def find() -> Sequence[Entry]:
-            every = self.source.entries.values()
-            if not (self._labels or self._checked or self.source.doubts):
-                return [*every]
-            return [*map(self._with_labels, every)]
-
-        return self._once("entries", find)
+        return self._once("entries", lambda: [each.entry for each in self._viewed.values()])
 
     def entries_after(self, place: int) -> list[Entry]:
         """Return the entries of reports beyond a place, in order."""
         with self._lock:
-            known = self.source.entries
-            later = [*takewhile(lambda at: at > place, reversed(known))]
-            return [self._with_labels(known[at]) for at in reversed(later)]
+            every = (each.entry for each in reversed(self._viewed.values()))
+            return [*takewhile(lambda entry: entry.at > place, every)][::-1]
 
     @property
     def last_place(self) -> int:
         """The place of the last report; 0 if there is none."""
         with self._lock:
-            return next(reversed(self.source.entries), 0)
+            return next((each.entry.at for each in reversed(self._viewed.values())), 0)
 
-    def tally(self) -> dict[str, Any]:
+    def tally(self) -> Mapping[str, Any]:
         """Return the simulations with and without a verdict, and what all of them used.
 
         The cost is that of those whose cost is known; None if some are not and others are nothing.
         """
-
-        def find() -> dict[str, Any]:
-            known, before = self.source.entries, self._counted
-            if before.entries is not known:
-                before = _Counted(known)
-            new = self.entries_after(before.place)
-            if before.done + len(new) != len(known):  # one takes the place of another
-                before, new = _Counted(known), [*self.entries()]
-            rows = [entry.row for entry in new]
-            self._counted = now = _Counted(
-                known,
-                self.last_place,
-                before.done + len(rows),
-                before.failed + sum(row.status in NO_VERDICT_STATUSES for row in rows),
-                before.tokens + sum(row.tokens for row in rows),
-                math.fsum((before.cost, *(row.cost or 0.0 for row in rows))),
-                before.unpriced + sum(row.cost is None for row in rows),
-            )
-            cost = now.cost if now.cost or not now.unpriced else None
-            counts = {"done": now.done - now.failed, "failed": now.failed, "tokens": now.tokens}
-            return {**counts, "cost": cost}
-
-        return self._once("tally", find)
+        with self._lock:
+            failed, tokens = self._sums["failed"], self._sums["tokens"]
+            cost = float(self._cost) or (None if self._sums["unpriced"] else 0.0)
+            done = len(self._viewed) - failed
+            return {"done": done, "failed": failed, "cost": cost, "tokens": tokens}
 
     def index(self) -> dict[str, object]:
         with self._lock:
             parts = self._parts()._replace(
-                policies=self.source.support.policies(self.source), unrecorded=self.unrecorded()
+                policies=self._support.policies(self.source), unrecorded=self.unrecorded()
             )
             return index_of(self.tasks(), self._title, parts)
 
@@ -167,10 +226,10 @@ class ViewedRun:
 
     def _parts(self) -> Overview:
         """Return the part of the page above the simulations."""
-        labelled = self.labelled == len(self.entries())
+        labelled = self.labelled == len(self._viewed)
         overview = self._once(f"overview {labelled}", lambda: self._overview(labelled))
         return overview._replace(
-            plots=self._once("plots", self._draw), benchmarks=self.source.settings
+            plots=self._once("plots", self._draw), benchmarks=shared_settings([self.source])
         )
 
     def _draw(self) -> Sequence[Drawing]:
@@ -178,23 +237,24 @@ class ViewedRun:
 
     def _overview(self, labelled: bool) -> Overview:
         """Return the numbers and facts of a run; some go by labels, once all are known."""
-        run, support, known = self.source, self.source.support, self.entries()
+        run, known = self.source, self.entries()
         if not known:
             return Overview()
-        ones = [each.simulation for each in known if labelled]
+        ones = [each.row.simulation for each in known if labelled]
         examined = {one: self._examined.examine(one, REVIEW) for one in ones}
         found = RunFindings(run, [each.row for each in known], None, examined)
         summary = page_summary(found, self.doubt, self._summarise())
-        return Overview(summary, support.task_findings(run), facts_of(run.config.values))
+        return Overview(summary, self._support.task_findings(run), facts_of(run.config.values))
 
     def packet(self, domain: str, task: str, trial: str | None = None) -> Packet:
         """The details of a task's simulations, or of one, with explanations of what failed."""
-        found = {
-            e.at: (n, self._complete_report(e.at)) for n, e in self.trials(domain, task, trial)
-        }
-        self.learn({at: _labels_in(report) for at, (_, report) in found.items()})
-        timeline = self.source.support.timeline
-        return packet_of([*found.values()], lambda report: timeline(cast(Report, report)))
+        shown = list[tuple[str, Shape]]()
+        for name, entry in self.trials(domain, task, trial):
+            report, labels = self._complete_report(entry)
+            shown.append((name, report))
+            self.learn([(entry, labels)])
+        timeline = self._support.timeline
+        return packet_of(shown, lambda report: timeline(cast(Report, report)))
 
     def trials(
         self, domain: str, task: str, trial: str | None = None
@@ -236,31 +296,18 @@ class ViewedRun:
         """Return the planned trials without a report, by task."""
         return self._once("unrecorded", lambda: unrecorded_trials(self.source))
 
-    def _with_labels(self, entry: Entry) -> Entry:
-        labels = self._labels.get(entry.at, ())
-        if doubt := self._doubt_at(entry.at):
-            labels = (*labels, doubt.label)
-        if (new := self._checked.get(entry.at)) is not None:
-            entry = entry._replace(row=_with_verdict(entry.row, new.passed))
-        return entry._replace(labels=labels) if labels else entry
-
-    def _complete_report(self, at: int) -> Shape:
-        """Return a report with all that is shown of it: the task's title, and why it failed."""
-        run, support, doubt = self.source, self.source.support, self._doubt_at(at)
-        report, key = run.report_at(at), run.key_at(at)
-        found = self._examined.examine(Simulation.of(report), REVIEW, report, key)
-        title = support.task_title(report)
-        shown = complete_report(report, title, found.review or Review())
-        return {**shown, "doubt": doubt and doubt.text}
+    def _complete_report(self, entry: Entry) -> tuple[Shape, Labels]:
+        """Return a report with all that is shown of it, such as why it failed, and its labels."""
+        one = entry.row.simulation
+        report, doubt = self.source.report(one), self._viewed[one].doubt
+        review = self._examined.examine(one, REVIEW, report).review or Review()
+        shown = complete_report(report, self._titles.title(one), review)
+        return {**shown, "doubt": doubt and doubt.text}, tuple(labels_of(review))
 
     @property
     def doubt(self) -> RunDoubt | None:
         """The reason why the numbers are doubtful, if one is known by now."""
         return doubt_about(self.source, self._check)
-
-    def _doubt_at(self, at: int) -> SimulationDoubt | None:
-        found = self._checked.get(at)
-        return self.source.doubts.get(at) if found is None else found.doubt
 
     def check_verdicts(self) -> None:
         """Recompute the verdicts that are recorded, and mark those that do not hold.
@@ -277,28 +324,41 @@ class ViewedRun:
             return
         if not self.version:
             self.refresh()
-        began, took_long = time.monotonic(), False
-        for at in [entry.at for entry in self.entries() if entry.at not in self._checked]:
-            report, key = self.source.report_at(at), self.source.key_at(at)
-            found = self._examined.examine(Simulation.of(report), VERDICT, report, key)
-            if found.line is not None and not checking.obstacle:
-                checking.add(found.line, found.verdict, found.obstacle)
-            self._checked[at] = found.verdict
-            if (spent := time.monotonic() - began) > _AT_A_TIME:
-                time.sleep(spent)  # at most half of the time of one processor
-                began, took_long = time.monotonic(), True
-        if took_long:
-            self.keep_findings()
+        recomputed = RecomputedRun(self.source, checking)
+        waiting = self._lacking(lambda each: not each.is_checked)
+        for viewed in _sharing_time(waiting, self.keep_findings):
+            one = viewed.entry.row.simulation
+            found = self._examined.examine(one, VERDICT)
+            if not checking.obstacle:
+                checking.add(viewed.entry.row, found.verdict, found.obstacle)
+            viewed.is_checked = True
+            if found.verdict is not None:
+                self._correct(viewed, found.verdict.doubt, recomputed.index_line(one))
         before = self.doubt
         with self._lock:
-            self._check, self._counted = checking.finish(), _Counted()
+            self._check = checking.finish()
             if self.doubt != before:
                 self._derived.clear()
                 self._score_again = 0.0
 
+    def _lacking(self, lacks: Callable[[_Viewed], bool]) -> list[_Viewed]:
+        with self._lock:
+            return [each for each in self._viewed.values() if lacks(each)]
+
+    def _correct(self, viewed: _Viewed, doubt: SimulationDoubt, line: IndexLine) -> None:
+        """Show the verdict that holds in place of the recorded one."""
+        with self._lock:
+            if (
+                self._viewed.get(line.outcome.simulation) is viewed
+            ):  # else it was run again meanwhile
+                self._count(viewed, -1)
+                viewed.entry, viewed.doubt = self._entry_of(line), doubt
+                viewed.mark()
+                self._count(viewed)
+
     def examine_all(self) -> None:
         """Find out and keep all that can be kept about a run, with all cores."""
-        support = self.source.support
+        support = self._support
         if self.file.name == LOG and support.findings_version(self.source) is not None:
             examine_run(self.source, REVIEW)
         self.check_verdicts()
@@ -310,51 +370,43 @@ class ViewedRun:
 
     @property
     def labelled(self) -> int:
-        with self._lock:
-            return len(self.source.entries.keys() & self._labels.keys())
+        return self._sums["labelled"]
 
     def label(self) -> None:
         """Find the labels that are not known, those of failures first, and keep what was found."""
-        waiting = [entry for entry in self.entries() if entry.at not in self._labels]
-        found: dict[int, tuple[str, ...]] = {}
-        began, took_long = time.monotonic(), False
-        for entry in sorted(waiting, key=lambda each: each.outcome not in ("fail", "error")):
-            found[entry.at] = self.labels_of(entry.at)
-            spent = time.monotonic() - began
-            if spent > _GATHERED:
-                self.learn(found)
-                time.sleep(spent)
-                found, began, took_long = {}, time.monotonic(), True
-        self.learn(found)
-        if took_long:  # else they are found again sooner than anybody notices
+        waiting = [each.entry for each in self._lacking(lambda each: each.labels is None)]
+        waiting.sort(key=lambda entry: entry.outcome not in ("fail", "error"))
+        found = list[tuple[Entry, Labels]]()
+
+        def tell() -> None:
+            self.learn(found)
+            found.clear()
             self.keep_findings()
 
-    def labels_of(self, at: int) -> tuple[str, ...]:
-        """Return the labels of a report; what is not known is found, which takes a moment."""
-        known = self._labels.get(at)
-        return _labels_in(self._complete_report(at)) if known is None else known
+        for entry in _sharing_time(waiting, tell):
+            found.append((entry, self.labels_of(entry)))
+        self.learn(found)
 
-    def learn(self, labels: Mapping[int, tuple[str, ...]]) -> None:
-        """Add labels to the index."""
+    def labels_of(self, entry: Entry) -> Labels:
+        """Return the labels of a report; what is not known is found, which takes a moment."""
+        one = entry.row.simulation
+        known = self._viewed[one].labels
+        if known is None:
+            known = tuple(labels_of(self._examined.examine(one, REVIEW).review or Review()))
+        return known
+
+    def learn(self, labels: Iterable[tuple[Entry, Labels]]) -> None:
+        """Add labels to the index, but for simulations that were run again meanwhile."""
         with self._lock:
-            self._labels = {**self._labels, **labels}
+            for entry, found in labels:
+                viewed = self._viewed.get(entry.row.simulation)
+                if viewed is not None and viewed.entry.at == entry.at:
+                    self._sums["labelled"] += viewed.labels is None
+                    viewed.labels = found
+                    viewed.mark()
             for name in ("entries", "tasks"):
                 self._derived.pop(name, None)
 
     def keep_findings(self) -> None:
         """Keep what the labels come from for the next start."""
         self._examined.save()
-
-
-def _with_verdict(row: Outcome, passed: bool | None) -> Outcome:
-    """Return a row with the recomputed verdict for the recorded one."""
-    failed, success = TaskExecutionStatus.EVALUATION_FAILED, TaskExecutionStatus.SUCCESS
-    status = (failed if passed is None else success).value
-    kind: OutcomeKind = "error" if passed is None else "pass" if passed else "fail"
-    passed, reason = verdict_for(kind, status)
-    reward = None if passed is None else float(passed)
-    return row._replace(kind=kind, status=status, passed=passed, reason=reason, reward=reward)
-
-
-def _labels_in(completed: Shape) -> tuple[str, ...]:
-    return tuple(RecordedReport(completed).labels)

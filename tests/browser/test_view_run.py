@@ -8,9 +8,9 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
-from maseval.runs import RunFolder
+from maseval.runs import RunFolder, recording
 from maseval.runs.lock import publish
-from maseval.view import reading, viewed
+from maseval.view import viewed
 from maseval.view.viewed import ViewedRun
 from tests.browser.runs import planned, written_run
 from tests.browser.waiting import eventually
@@ -203,7 +203,7 @@ def test_how_far_labelling_has_come_is_said_until_it_is_done(
         return labels_of(run, at)
 
     monkeypatch.setattr(ViewedRun, "labels_of", wait_for_a_word)
-    monkeypatch.setattr(viewed, "_GATHERED", 0.0)
+    monkeypatch.setattr(viewed, "_AT_A_TIME", 0.0)
     # Another test may have labelled the run that all of them share.
     unlabelled = shutil.ignore_patterns("view-*")
     shutil.copytree(compared / "hurried", tmp_path / "hurried", ignore=unlabelled)
@@ -220,13 +220,13 @@ def test_how_far_labelling_has_come_is_said_until_it_is_done(
     expect(labels).not_to_contain_text("labelling")
     expect(labels.locator("tr")).not_to_have_count(0)
     page.get_by_text("What does this number mean?").click()
-    expect(page.locator("#overview")).to_contain_text("Without breaches found: 0 verdicts")
+    expect(page.locator("#overview")).to_contain_text("no verdict differs")
     assert len([address for address in asked if "/api/run/index" in address]) == 1
 
 
 def test_the_frame_is_there_while_a_long_log_is_read(visit, serve, tmp_path, monkeypatch):
     go_on = threading.Event()
-    lines_of = reading.lines_of
+    lines_of = recording.lines_of
 
     def stop_half_way(path, after=None):
         for line in lines_of(path, after):
@@ -234,7 +234,7 @@ def test_the_frame_is_there_while_a_long_log_is_read(visit, serve, tmp_path, mon
                 go_on.wait()
             yield line
 
-    monkeypatch.setattr(reading, "lines_of", stop_half_way)
+    monkeypatch.setattr(recording, "lines_of", stop_half_way)
     written_run(tmp_path / "long", REPORTS)
     visited = visit(serve(tmp_path).url)
     page = visited.page

@@ -7,7 +7,7 @@ pytest.importorskip("starlette")
 from maseval.app.results.explained import Review
 from maseval.commands import BenchmarkSupport, Finding
 from maseval.runs import RunFolder
-from maseval.view import reading
+from maseval.view import viewed
 from tests.report.reading import rows_of
 from tests.runs.worlds import config, report
 from tests.view.builders import finish_background_work, viewer
@@ -34,7 +34,7 @@ class Examining(BenchmarkSupport):
 @pytest.fixture
 def support(monkeypatch):
     found = Examining()
-    monkeypatch.setattr(reading, "support_for", lambda run: found)
+    monkeypatch.setattr(viewed, "support_for", lambda run: found)
     return found
 
 

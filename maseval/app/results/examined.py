@@ -46,9 +46,8 @@ from maseval.stats.measures import measured
 if TYPE_CHECKING:  # most runs are judged by no model
     from maseval.app.results.labelled import JudgedShare
 
-FindingPart = Literal["line", "verdict", "review", "title"]
-LINE: tuple[FindingPart, ...] = ("line",)
-VERDICT: tuple[FindingPart, ...] = (*LINE, "verdict")
+FindingPart = Literal["verdict", "review", "title"]
+VERDICT: tuple[FindingPart, ...] = ("verdict",)
 REVIEW: tuple[FindingPart, ...] = ("review",)
 
 # What only some tasks and benchmarks have, and JSON only then.
@@ -69,7 +68,6 @@ class SimulationFindings(NamedTuple):
     one that does not hold. ``obstacle`` says why it could not be recomputed.
     """
 
-    line: Outcome | None = None
     verdict: Misstatement | None = None
     review: Review | None = None
     title: str | None = None
@@ -88,7 +86,6 @@ class ExaminedRun:
 
     def __init__(self, folder: Recording, support: BenchmarkSupport | None = None) -> None:
         self.folder, self.support = folder, support or support_for(folder)
-        self._is_indexed = hasattr(folder, "index_line")
         log = folder.path / LOG
         file = log if log.is_file() else folder.path
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
@@ -152,8 +149,6 @@ class ExaminedRun:
             for part in (*parts, "obstacle")
             if part in known
         }
-        if self._is_indexed and "line" in parts:
-            read["line"] = index_line_in(self.folder, one).outcome
         if "review" in read and (judged := self._judged.get(one)):
             review = read["review"]
             read["review"] = review._replace(findings=(*review.findings, *judged))
@@ -221,12 +216,8 @@ class ExaminedRun:
     ) -> "_Plain":
         """Return the parts that are not known, and why a verdict could not be recomputed."""
         lacking = {part for part in parts if part not in known}
-        if self._is_indexed:
-            lacking.discard("line")
         report, support = report or self.folder.report(one), self.support
         new: _Plain = {}
-        if "line" in lacking:
-            new["line"] = RecordedReport(report).outcome
         if "title" in lacking:
             new["title"] = support.task_title(report)
         if "verdict" in lacking and self._checker is not None:
@@ -258,7 +249,7 @@ class ExaminedRun:
         """Return True if nothing more is to be found."""
         if "verdict" in parts and known.get("verdict"):
             return True  # there is no review of a verdict that does not hold
-        return all(each in known or (self._is_indexed and each == "line") for each in parts)
+        return all(each in known for each in parts)
 
     def save(self) -> None:
         """Keep what was found, where that is possible."""
@@ -270,7 +261,6 @@ _Plain = dict[str, Any]
 
 
 _READERS: Mapping[str, Callable[[Any], Any]] = {
-    "line": lambda form: Outcome(*form),
     "verdict": lambda form: None if form is None else Misstatement(*form),
     "review": Review.read,
 }
@@ -461,15 +451,14 @@ def examine_run(
     shortened = _shortened if in_brief else lambda found: found
     run = ExaminedRun(folder)
     checking = run.begin_check()
-    wanted = (*LINE, *parts)
     found: dict[Simulation, SimulationFindings] = {}
     ordered = simulations_in_order(folder)
     checks = checking is not None and checking.obstacle is None
-    every = run.examine_all(ordered, (*VERDICT, *wanted[1:]) if checks else wanted)
+    every = run.examine_all(ordered, (*VERDICT, *parts) if checks else parts)
     for number, (one, each) in enumerate(zip(ordered, every, strict=True), 1):
         found[one] = shortened(each)
-        if checks and checking is not None and each.line is not None:
-            checking.add(each.line, each.verdict, each.obstacle)
+        if checks and checking is not None:
+            checking.add(index_line_in(folder, one).outcome, each.verdict, each.obstacle)
         if on_progress is not None:
             on_progress(number, len(ordered))
     run.save()
@@ -477,8 +466,8 @@ def examine_run(
     if check is not None and check.differing:
         folder = RecomputedRun(folder, check)
         run = ExaminedRun(folder)
-        found |= {one: shortened(run.examine(one, wanted)) for one in check.differing}
-    lines = [each.line for each in found.values() if each.line is not None]
+        found |= {one: shortened(run.examine(one, parts)) for one in check.differing}
+    lines = [index_line_in(folder, one).outcome for one in found]
     return RunFindings(folder, lines, check, found, examined=run)
 
 

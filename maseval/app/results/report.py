@@ -112,7 +112,7 @@ def report(
         {k: v for one in opened for k, v in support_for(one).task_findings(one).items()},
         _facts(runs),
         plots,
-        _settings(opened),
+        shared_settings(opened),
         compared,
         _policies(opened),
         {} if others else unrecorded_trials(found[0].folder),
@@ -202,29 +202,56 @@ def page_summary(
     }
 
 
+class TaskTitles:
+    """What the tasks of a run are about, as the first simulation of each that is asked for says.
+
+    Titles are kept, so that later pages read no report for them.
+    """
+
+    def __init__(self, run: ExaminedRun) -> None:
+        self._run = run
+        self._titles: dict[TaskKey, str | None] = {}
+        self._notes: dict[TaskKey, str] = {}
+
+    @property
+    def known(self) -> int:
+        """The number of tasks whose titles were asked for."""
+        return len(self._titles)
+
+    def title(self, one: Simulation) -> str | None:
+        if one.task not in self._titles:
+            self._titles[one.task] = self._run.examine(one, TITLE).title
+        return self._titles[one.task]
+
+    def note(self, one: Simulation) -> str:
+        """Return the title as the list of simulations shows it, or what its report has instead."""
+        if one.task not in self._notes:
+            title = self.title(one)
+            report = RecordedReport({} if title else self._run.folder.report(one))
+            self._notes[one.task] = note_of(report, title)
+        return self._notes[one.task]
+
+
 class _PageReports:
     """The simulations of one or several runs: what the index has of each, and reports by place."""
 
     def __init__(self, runs: Mapping[str | None, RunFindings], explain: bool) -> None:
         self._runs, self._parts = runs, REVIEW if explain else ()
         self._places = [(run, one) for run, found in runs.items() for one in found.each]
-        self._titles: dict[tuple[str | None, TaskKey], str | None] = {}
+        self._examined = {k: each.examined or ExaminedRun(each.folder) for k, each in runs.items()}
+        self._titles = {run: TaskTitles(each) for run, each in self._examined.items()}
 
     def entries(self) -> Iterator[Entry]:
         """Yield the entry of each simulation; of a log, the report of one in each task is read."""
-        notes: dict[tuple[str | None, TaskKey], str] = {}
         for at, (run, one) in enumerate(self._places):
-            found, task = self._runs[run], (run, one.task)
-            is_log = found.folder.path.is_dir()
-            report = None if is_log and task in notes else found.folder.report(one)
-            if report is not None and task not in notes:
-                self._titles[task] = self._examined(found).examine(one, TITLE, report).title
-                notes[task] = note_of(RecordedReport(report), self._titles[task])
+            found = self._runs[run]
+            report = None if found.folder.path.is_dir() else found.folder.report(one)
             review = found.each[one].review
             labels = [] if review is None else labels_of(review)
             if doubt := self._doubt(found, one, report):
                 labels.append(doubt.label)
-            entry = indexed_entry(index_line_in(found.folder, one), at, notes[task])
+            note = self._titles[run].note(one)
+            entry = indexed_entry(index_line_in(found.folder, one), at, note)
             yield entry._replace(run=run, labels=tuple(map(sys.intern, labels)))
 
     def at(self, place: int) -> Mapping[str, object]:
@@ -232,8 +259,8 @@ class _PageReports:
         run, one = self._places[place]
         found = self._runs[run]
         report = found.folder.report(one)
-        review = self._examined(found).examine(one, self._parts, report).review
-        shown = complete_report(report, self._titles[run, one.task], review or Review())
+        review = self._examined[run].examine(one, self._parts, report).review
+        shown = complete_report(report, self._titles[run].title(one), review or Review())
         if run is not None:
             shown["run"] = run
         if doubt := self._doubt(found, one, report):
@@ -244,9 +271,6 @@ class _PageReports:
         found = self._runs[text_or_none(shown.get("run"))]
         return support_for(found.folder).timeline(cast(Report, shown))
 
-    def _examined(self, found: RunFindings) -> ExaminedRun:
-        return found.examined or ExaminedRun(found.folder)
-
     def _doubt(
         self, found: RunFindings, one: Simulation, report: Report | None
     ) -> SimulationDoubt | None:
@@ -254,7 +278,7 @@ class _PageReports:
         return differing.doubt if differing else doubt_in(report or {})
 
 
-def _settings(opened: Sequence[Recording]) -> list[Shape]:
+def shared_settings(opened: Sequence[Recording]) -> list[Shape]:
     """Return what the reports of runs share: machine, code, and the options of the benchmark."""
     return [mapping(each) for one in opened for each in getattr(one, "shared", ())]
 

@@ -23,7 +23,7 @@ from maseval.benchmark.tau2.review.causes import (
     explain_with_cause,
     user_findings,
 )
-from maseval.benchmark.tau2.review.errata import Erratum, errata_for, sound_finding
+from maseval.benchmark.tau2.review.errata import Erratum, errata_for, has_errata, sound_finding
 from maseval.benchmark.tau2.review.explain import WrongField
 from maseval.benchmark.tau2.review.explain.explanation import format_value
 from maseval.benchmark.tau2.review.explain.scored_case import score_opened
@@ -241,6 +241,8 @@ def task_findings(folder: Recording) -> dict[tuple[str, str], list[tuple[str, st
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's
         for key, one in sorted({one[:2]: one for one in folder.recorded}.items()):
+            if not has_errata(*key):
+                continue  # and its report need not be read
             parsed = Tau2Report(folder.report(one))
             for each in errata_for(*key, parsed.release, parsed.judged_by):
                 words = f"{each.what} Known from: {', '.join(each.known)}."

@@ -37,10 +37,11 @@ from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
+from maseval.core.index_line import IndexLine
 from maseval.core.judge import Judge
 from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.model import resolve_model
-from maseval.core.outcome import Simulation
+from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
@@ -168,6 +169,7 @@ class FileRecording:
         self._setup = RecordedSetup.of_file(self.file)
         self.judged = 0
         """The number of simulations judged so far; another thread may ask for it."""
+        self._indexed: dict[Simulation, IndexLine] = {}
         self.expected = 0
         """The number of simulations that the file should hold, by its own plan; 0 without one."""
 
@@ -297,6 +299,13 @@ class FileRecording:
         if "doubt" in report:
             report["doubt"] = SimulationDoubt(*report["doubt"])
         return cast("Report", report)
+
+    def index_line(self, simulation: Simulation) -> IndexLine:
+        """Return what lists show of a simulation; its report is read once for that."""
+        if (known := self._indexed.get(simulation)) is None:
+            known = IndexLine.of(RecordedReport(self.report(simulation)))
+            self._indexed[simulation] = known
+        return known
 
     def content_key(self, simulation: Simulation) -> str:
         """Return a text that is another one whenever the report is."""

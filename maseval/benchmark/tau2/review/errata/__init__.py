@@ -8,6 +8,7 @@ from maseval.benchmark.tau2.review.errata.erratum import (
     ErratumKind,
     errata_for,
     errata_of,
+    has_errata,
     load_errata,
 )
 from maseval.benchmark.tau2.review.errata.sound import faults_of_task, sound_finding
@@ -18,6 +19,7 @@ __all__ = [
     "errata_for",
     "errata_of",
     "faults_of_task",
+    "has_errata",
     "load_errata",
     "sound_finding",
 ]

@@ -151,14 +151,23 @@ def errata_for(
     and in what counts, it has none of the release's errata.
     """
     named = domain_named(domain)
-    by_task = _by_task(_file_of(named))
-    names = dict.fromkeys((named.name, named.folder_name))
-    found = [each for name in names for each in by_task.get((name, task_id), ())]
+    found = _known(named, task_id)
     if not found or (
         isinstance(task, Mapping) and not _is_published(task, named, task_id, release)
     ):
         return ()
     return tuple(_in_release(found, named, release))
+
+
+def has_errata(domain: str | Domain, task_id: str) -> bool:
+    """Return False for a task that is right in every release."""
+    return bool(_known(domain_named(domain), task_id))
+
+
+def _known(domain: Domain, task_id: str) -> list[Erratum]:
+    by_task = _by_task(_file_of(domain))
+    names = dict.fromkeys((domain.name, domain.folder_name))
+    return [each for name in names for each in by_task.get((name, task_id), ())]
 
 
 def _is_published(
