@@ -102,8 +102,8 @@ RANKS = {
         explain
         errata
         policy
-        talk words
-        plain_text
+        talk
+        values
         review
     """,
     "maseval.benchmark.tau2.domains": """

@@ -148,7 +148,7 @@ def test_scoring_loads_nobody_who_plays_and_nothing_that_explains(tmp_path):
         "maseval.benchmark.tau2.review.explain.explanation",
         *("maseval.benchmark.tau2.review.causes", "maseval.benchmark.tau2.review.errata"),
         "maseval.benchmark.tau2.review.policy",
-        *("maseval.benchmark.tau2.review.policy.rules", "maseval.benchmark.tau2.review.words"),
+        *("maseval.benchmark.tau2.review.policy.rules", "maseval.benchmark.tau2.review.values"),
         *("maseval.core.benchmark", "maseval.app.running.run_options"),
         *(each for each in DOMAINS if not each.endswith("library")),
         *NETWORK,
