@@ -231,11 +231,10 @@ def show(
     warn_of_damage(folder)
     planned = [one for one in folder.planned if domain in (None, one.domain)]
     trials = trials_named(task, planned, folder.recorded, folder.path)
-    lines = [RecordedReport(folder.report(one)).outcome for one in trials]
     if trial is not None:
         return _simulation_view(folder, trial_numbered(trial, trials), explain)
-    for one, line in zip(trials, lines, strict=True):
-        if not failed or line.kind != "pass":
+    for one in trials:
+        if not failed or RecordedReport(folder.report(one)).kind != "pass":
             return _simulation_view(folder, one, explain)
     raise ConfigurationError(f"none of the {len(trials)} trials of {trials[0].task} failed")
 

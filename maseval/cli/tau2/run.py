@@ -94,7 +94,8 @@ def run(
     verdicts are missing; 4 if an agent cannot be rehearsed. The options of tau2-bench
     (--num-trials, --agent-llm, ...) work as well.
     """
-    check_allowed(allow or ())
+    if allow:
+        check_allowed(allow)
     prepared = cast("Tau2Run", prepare_run(context))
     if dry_run:
         from maseval.benchmark.tau2.app.running.plan import plan_run  # help must not load it

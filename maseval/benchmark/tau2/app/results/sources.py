@@ -118,10 +118,12 @@ def own_judge(folder: Recording) -> Judge | None:
     """Return the judge that a run had, which answers from its kept answers alone."""
     if isinstance(folder, FileRecording):
         return None
-    record = JudgeRecord(record_path(folder.path))
     name = RecordedSetup.of(folder.config.values).judge
+    if name is None:
+        return None
     if name == RULE:
         return Judge(RULE)
+    record = JudgeRecord(record_path(folder.path))
     for who in [line.judge for line in record.lines()]:
         model = str(who.get("model"))
         if f"/{name}".endswith(f"/{model}"):
