@@ -89,6 +89,21 @@ def test_tau2_loads_a_domain_when_it_is_used():
     assert {name.split(".")[4] for name in found} == {"library"}
 
 
+def test_a_run_of_scripts_loads_nothing_that_serves_or_ends_it_early(tmp_path):
+    found = loaded(
+        command("tau2", "run", "--domain", "library", "--agent", "noisy", "--num-tasks", "1"),
+        *("maseval.server", "maseval.interface", "maseval.benchmark.tau2.players.rehearsal"),
+        *("maseval.stats.sequential", "maseval.app.results.until"),
+        *NETWORK,
+        *STATISTICS,
+        *PAGES,
+        *RICH,
+        cwd=tmp_path,
+    )
+
+    assert found == []
+
+
 WORLDS = ("maseval.benchmark.tau2.domains", "maseval.benchmark.tau2.review.policy")
 EVERY_DOMAIN = {name.split(".")[4] for name in DOMAINS}
 

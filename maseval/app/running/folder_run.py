@@ -13,7 +13,7 @@ import re
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,7 +27,6 @@ from maseval.app.benchmarks import support_by_name
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.measured import recorded_scores
 from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
-from maseval.app.results.until import Until, run_rounds
 from maseval.app.running.code_version import executed_beside
 from maseval.app.running.opened_files import opened_files
 from maseval.app.running.prices import Prices, without_list
@@ -410,13 +409,16 @@ class FolderRun(ABC):
                         more(tasks, retry_failed=retry, among=among)
                 return not watch.is_stopping
 
-            until = Until.of(folder.config) if UNTIL in folder.config.values else None
+            retry = options.retry_failed
+            run_all: Callable[[], object] = partial(run_parts, None, retry)
+            if UNTIL in folder.config.values:
+                from maseval.app.results.until import Until, run_rounds  # loads statistics
+
+                until, lines = Until.of(folder.config), watch.recorded_lines
+                assert until is not None
+                run_all = partial(run_rounds, folder, until, run_parts, lines, retry_failed=retry)
             with watch.running():
-                if until is None:
-                    run_parts(None, options.retry_failed)
-                else:
-                    lines, retry = watch.recorded_lines, options.retry_failed
-                    run_rounds(folder, until, run_parts, lines, retry_failed=retry)
+                run_all()
             result = watch.result()
             benchmark.callbacks[:] = before  # it may be run again, into another folder
             benchmark.judge_record.close()

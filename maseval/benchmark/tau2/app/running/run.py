@@ -6,12 +6,13 @@ folder. ``branch``, ``mcp`` and ``plan`` use the same benchmark. A person plays 
 any agent; of a run of several tasks, each call plays the next.
 """
 
+import copy
 import logging
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakSet
 
 from maseval.app.results.checklist import checklist_of_run
@@ -23,7 +24,6 @@ from maseval.app.running.prices import FreePrices, Prices
 from maseval.benchmark.tau2.app.running.confidence import ask_confidence
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.prepared import ModelSpec, OwnAgent, PreparedRun
-from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
@@ -50,7 +50,10 @@ from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
 from maseval.core.words import count_of
 from maseval.runs import RunFolder
-from maseval.server import ModelServer
+
+if TYPE_CHECKING:  # most runs are no rehearsals, and need no server
+    from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
+    from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
 
@@ -65,7 +68,7 @@ class _SeenAgents(WeakSet[AgentAdapter]):
 class RunBenchmark(DefaultAgentTau2Benchmark):
     """tau2 with the participants of a prepared run; ``rehearsals`` serves its scripted models."""
 
-    def __init__(self, prepared: PreparedRun, rehearsals: ModelServer | None = None) -> None:
+    def __init__(self, prepared: PreparedRun, rehearsals: "ModelServer | None" = None) -> None:
         options = prepared.options
         super().__init__(
             max_invocations=options.max_steps,
@@ -79,7 +82,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         )
         self.prepared = prepared
         self.prices = prepared.prices
-        self.rehearsal = Rehearsal(options.rehearse, rehearsals) if options.rehearse else None
+        self.rehearsal = _rehearsal_by(options.rehearse, rehearsals) if options.rehearse else None
         if prepared.past:
             self.orchestrator = partial(Continuation, past=prepared.past)
         self.add_callback(_ForgetFinished())
@@ -137,7 +140,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         )
         # Each task comes with its order to run it.
         twin.prepared = replace(self.prepared, options=options, tasks={})
-        twin.rehearsal = self.rehearsal and Rehearsal(self.rehearsal.player)
+        twin.rehearsal = copy.copy(self.rehearsal)
         twin._seen = _SeenAgents()
         return twin
 
@@ -362,7 +365,7 @@ class Tau2Run(PreparedRun):
         options = self.options
         agent = self.agent
         held = agent.opened() if isinstance(agent, OwnAgent) else nullcontext()
-        with held, ModelServer() if options.rehearse else nullcontext() as server:
+        with held, _server_of_rehearsals(options) as server:
             benchmark = RunBenchmark(self, server)
             if options.runs_elsewhere:
                 # Before processes are forked, as each of them would look for it by itself.
@@ -394,6 +397,20 @@ class Tau2Run(PreparedRun):
 
 
 prepare = Tau2Run.of
+
+
+def _rehearsal_by(player: str, server: "ModelServer | None") -> "Rehearsal":
+    from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal  # loads a server
+
+    return Rehearsal(player, server)
+
+
+def _server_of_rehearsals(options: RunOptions) -> AbstractContextManager["ModelServer | None"]:
+    if not options.rehearse:
+        return nullcontext()
+    from maseval.server import ModelServer  # loads what speaks HTTP
+
+    return ModelServer()
 
 
 class PlayedTask(NamedTuple):
