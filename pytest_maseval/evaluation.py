@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from maseval.app.results.checklist import check_allowed
-from maseval.app.results.results import INTERRUPTED, RunResult
+from maseval.app.results.run_summary import INTERRUPTED, RunResult
 from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.commands import tau2

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from maseval.app.results.measured import MeasuredScore, beside_official, describe_beside
 from maseval.app.results.recording import warnings_on
-from maseval.app.results.results import (
+from maseval.app.results.run_summary import (
     RunResult,
     RunSummary,
     costs_by_role,

@@ -16,7 +16,7 @@ from maseval.app.benchmarks import RecordedOutcomes
 from maseval.app.comparing.compare import RunComparison, compare_outcomes, look_into
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
-from maseval.app.results.finding import open_recording
+from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from maseval.app.benchmarks import all_support, support_for
-from maseval.app.results.finding import open_recording
+from maseval.app.results.names import open_recording
 from maseval.core.index_line import IndexLine
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import Shape, mapping

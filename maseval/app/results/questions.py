@@ -27,7 +27,8 @@ from maseval.app.results.examined import (
     row_of,
 )
 from maseval.app.results.explained import Review, VerdictExplanation, cause_in
-from maseval.app.results.finding import (
+from maseval.app.results.measured import SOUND, MeasuredScore
+from maseval.app.results.names import (
     Files,
     each_of,
     open_recording,
@@ -36,7 +37,6 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
-from maseval.app.results.measured import SOUND, MeasuredScore
 from maseval.app.results.recording import notes_on
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Section

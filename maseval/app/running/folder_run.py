@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.measured import recorded_scores
-from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
+from maseval.app.results.run_summary import INTERRUPTED, RunResult, run_summary
 from maseval.app.running.code_version import executed_beside
 from maseval.app.running.opened_files import opened_files
 from maseval.app.running.prices import Prices, without_list
@@ -35,7 +35,7 @@ from maseval.app.running.run_options import FolderRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import WorkerEvent
-from maseval.core.engine.process import (
+from maseval.core.engine.process_settings import (
     end_after,
     end_signals,
     refuse_early_success,

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from maseval.app.results.checklist import check_allowed
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import FAILED, NOT_REHEARSED, is_debugging, with_examples

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Literal, NamedTuple, Protocol, cast, runtime_checkable
 
-from maseval.core.engine.process import ended_by_standstill, many_threads
+from maseval.core.engine.process_settings import ended_by_standstill, many_threads
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError, WorkerDiedError
 from maseval.core.lazy import find_entry_points

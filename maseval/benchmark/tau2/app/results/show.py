@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from maseval.app.results.finding import tasks_called, why_not_one
+from maseval.app.results.names import tasks_called, why_not_one
 from maseval.benchmark.tau2.app.results.support import reason_for_call
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
 from maseval.benchmark.tau2.data_loader import (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from maseval.app.benchmarks import OnProgress
-from maseval.app.results.finding import check_benchmark, open_run_or_file, warn_of_damage
+from maseval.app.results.names import check_benchmark, open_run_or_file, warn_of_damage
 from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import in_words

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakSet
 
 from maseval.app.results.checklist import checklist_of_run
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_agents import attribute_errors
 from maseval.app.running.own_code import title_of

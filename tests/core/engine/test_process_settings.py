@@ -14,7 +14,7 @@ import pytest
 
 import maseval
 from maseval.core.callbacks import TornRecordWarning, read_reports
-from maseval.core.engine.process import (
+from maseval.core.engine.process_settings import (
     HeldInterrupts,
     end_signals,
     signal_handlers,
@@ -130,7 +130,11 @@ def test_process_wide_settings_are_changed_in_one_place_only():
 
     # The command sets one before anything is loaded, and puts it back before anything runs; a child
     # process undoes in itself what its parent has set.
-    assert found == {"core/engine/process.py", "core/engine/children.py", "cli/__init__.py"}
+    assert found == {
+        "core/engine/process_settings.py",
+        "core/engine/children.py",
+        "cli/__init__.py",
+    }
 
 
 ROOT = Path(__file__).parents[3]
