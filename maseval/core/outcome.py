@@ -372,8 +372,6 @@ class RecordedReport(RecordedAttempt):
 
     def work(self) -> list[teamwork.AgentWork]:
         """Return the part of each agent of a team; nothing for a single agent."""
-        if not self.team:
-            return []
         own = {
             each.component.removeprefix("agents:"): (each.input_tokens, each.output_tokens)
             for each in self.usage

@@ -10,8 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Literal, NamedTuple, Protocol, cast, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 from maseval.core.engine.process_settings import ended_by_standstill, many_threads
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
@@ -281,18 +280,18 @@ def engine_of(engine: AnyEngine, **options: object) -> Engine:
 
 
 def _find_engine(name: str) -> Callable[..., object]:
-    if name in _OURS:  # to look among what is installed takes longer than all else here
-        module, _, attribute = _OURS[name].partition(":")
-        return cast("Callable[..., object]", getattr(import_module(module), attribute))
-    known = {each.name: each for each in find_entry_points(GROUP)}
+    from importlib.metadata import EntryPoint
+
+    known = {ours: EntryPoint(ours, place, GROUP) for ours, place in _OURS.items()}
+    if name not in known:  # to look among what is installed takes longer than all else here
+        known = {each.name: each for each in find_entry_points(GROUP)} | known
     if name not in known:
         import difflib
 
-        every = sorted({*known, *_OURS})
-        alike = difflib.get_close_matches(name, every, n=1)
+        alike = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {alike[0]!r}? " if alike else ""
         raise ConfigurationError(
-            f"engine is {name!r}; {hint}known engines: {', '.join(every)}. Install a "
+            f"engine is {name!r}; {hint}known engines: {', '.join(sorted(known))}. Install a "
             f"package that has an entry point of this name in the group {GROUP!r}"
         )
     make: Callable[..., object] = known[name].load()

@@ -8,8 +8,8 @@ any agent; of a run of several tasks, each call plays the next.
 
 import copy
 import logging
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -51,9 +51,8 @@ from maseval.core.user import User
 from maseval.core.words import count_of
 from maseval.runs import RunFolder
 
-if TYPE_CHECKING:  # most runs are no rehearsals, and need no server
+if TYPE_CHECKING:  # most runs are no rehearsals
     from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
-    from maseval.server import ModelServer
 
 logger = logging.getLogger(__name__)
 
@@ -66,9 +65,9 @@ class _SeenAgents(WeakSet[AgentAdapter]):
 
 
 class RunBenchmark(DefaultAgentTau2Benchmark):
-    """tau2 with the participants of a prepared run; ``rehearsals`` serves its scripted models."""
+    """tau2 with the participants of a prepared run; a ``rehearsal`` has its scripted models."""
 
-    def __init__(self, prepared: PreparedRun, rehearsals: "ModelServer | None" = None) -> None:
+    def __init__(self, prepared: PreparedRun, rehearsal: "Rehearsal | None" = None) -> None:
         options = prepared.options
         super().__init__(
             max_invocations=options.max_steps,
@@ -82,7 +81,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         )
         self.prepared = prepared
         self.prices = prepared.prices
-        self.rehearsal = _rehearsal_by(options.rehearse, rehearsals) if options.rehearse else None
+        self.rehearsal = rehearsal
         if prepared.past:
             self.orchestrator = partial(Continuation, past=prepared.past)
         self.add_callback(_ForgetFinished())
@@ -365,8 +364,8 @@ class Tau2Run(PreparedRun):
         options = self.options
         agent = self.agent
         held = agent.opened() if isinstance(agent, OwnAgent) else nullcontext()
-        with held, _server_of_rehearsals(options) as server:
-            benchmark = RunBenchmark(self, server)
+        with held, _rehearsed_by(options.rehearse) as rehearsal:
+            benchmark = RunBenchmark(self, rehearsal)
             if options.runs_elsewhere:
                 # Before processes are forked, as each of them would look for it by itself.
                 for task in [each[0] for each in self.tasks.values() if each]:
@@ -399,18 +398,17 @@ class Tau2Run(PreparedRun):
 prepare = Tau2Run.of
 
 
-def _rehearsal_by(player: str, server: "ModelServer | None") -> "Rehearsal":
-    from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal  # loads a server
+@contextmanager
+def _rehearsed_by(player: str | None) -> Iterator["Rehearsal | None"]:
+    """Serve the models of a rehearsal; any other run loads neither them nor a server."""
+    if not player:
+        yield None
+        return
+    from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
+    from maseval.server import ModelServer
 
-    return Rehearsal(player, server)
-
-
-def _server_of_rehearsals(options: RunOptions) -> AbstractContextManager["ModelServer | None"]:
-    if not options.rehearse:
-        return nullcontext()
-    from maseval.server import ModelServer  # loads what speaks HTTP
-
-    return ModelServer()
+    with ModelServer() as server:
+        yield Rehearsal(player, server)
 
 
 class PlayedTask(NamedTuple):
