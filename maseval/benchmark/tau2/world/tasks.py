@@ -7,7 +7,7 @@ import marshal
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, field_validator
 
@@ -16,9 +16,6 @@ from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.state.records import canonical_json
 from maseval.core.exceptions import TaskFormatError
 from maseval.core.task import Task
-
-if TYPE_CHECKING:
-    from pydantic_core import CoreSchema
 
 
 class RewardType(StrEnum):
@@ -133,7 +130,7 @@ def _form_of_messages() -> TypeAdapter[list[Tau2Message]]:
 class _BuiltWhenGiven:
     """Puts off what validates messages, which takes longest to build, and most tasks have none."""
 
-    def __get_pydantic_core_schema__(self, source: object, handler: object) -> "CoreSchema":
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         from pydantic_core.core_schema import no_info_plain_validator_function
 
         return no_info_plain_validator_function(
