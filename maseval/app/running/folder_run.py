@@ -412,11 +412,10 @@ class FolderRun(ABC):
             retry = options.retry_failed
             run_all: Callable[[], object] = partial(run_parts, None, retry)
             if UNTIL in folder.config.values:
-                from maseval.app.results.until import Until, run_rounds  # loads statistics
+                from maseval.app.results.until import run_rounds  # loads statistics
 
-                until, lines = Until.of(folder.config), watch.recorded_lines
-                assert until is not None
-                run_all = partial(run_rounds, folder, until, run_parts, lines, retry_failed=retry)
+                lines = watch.recorded_lines
+                run_all = partial(run_rounds, folder, run_parts, lines, retry_failed=retry)
             with watch.running():
                 run_all()
             result = watch.result()
