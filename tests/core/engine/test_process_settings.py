@@ -355,9 +355,9 @@ def test_the_process_does_not_wait_for_a_thread_that_hangs(tmp_path, workers):
 
 STUCK = """\
 import resource, sys, time
-from maseval.core.engine import engines, process
+from maseval.core.engine import engines, process_settings
 
-process._STANDSTILL_SECONDS, process._BEAT_SECONDS = 1.5, 0.1
+process_settings._STANDSTILL_SECONDS, process_settings._BEAT_SECONDS = 1.5, 0.1
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 kind, size = {"1": (engines.CallingThread, ()), "2": (engines.Threads, (2,))}[sys.argv[1]]
 with kind(print, *size).open():
