@@ -16,7 +16,7 @@ from maseval.app.comparing.gate import Floor, floor_under
 from maseval.app.results.checklist import check_allowed
 from maseval.app.results.examined import outcomes_by
 from maseval.app.results.measured import IF_UNDECIDED, SOUND, WITHOUT_BREACHES, measure_named
-from maseval.app.results.results import INTERRUPTED, RunResult
+from maseval.app.results.run_summary import INTERRUPTED, RunResult
 from maseval.app.running.options import list_options
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.commands import tau2

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.commands import tau2
 from tests.cli.commandline import maseval
 

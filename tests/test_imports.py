@@ -103,8 +103,8 @@ RANKS = {
         explain
         errata
         policy
-        talk words
-        plain_text
+        talk
+        values
         review
     """,
     "maseval.benchmark.tau2.domains": """
@@ -327,6 +327,7 @@ QUICK = {
     "maseval.app.benchmarks": "entry points, and types of pages",
     "maseval.app.results.examined": "most runs are judged by no model",
     "maseval.view.command": "without the server's libraries it says what to install",
+    "maseval.benchmark.tau2.app.running.run": "most runs are no rehearsals, and load no server",
     "maseval.benchmark.tau2.app.results": "a run that was shown before needs no rules",
     "maseval.benchmark.tau2.domains.registration": "domains are known before they are loaded",
     "maseval.benchmark.tau2.domains.domain": "verdicts need no rules",

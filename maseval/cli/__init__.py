@@ -29,7 +29,7 @@ def main() -> None:
         if before is signal.default_int_handler:
             signal.signal(signal.SIGINT, _leave)
         from maseval.cli.app import run_command
-        from maseval.core.engine.process import refuse_early_success
+        from maseval.core.engine.process_settings import refuse_early_success
 
         allow_success = refuse_early_success()
         signal.signal(signal.SIGINT, before)

@@ -18,7 +18,7 @@ from rich.padding import Padding
 from rich.table import Column, Table
 from rich.text import Text
 
-from maseval.core.engine.process import end_signals
+from maseval.core.engine.process_settings import end_signals
 from maseval.core.words import duration as duration
 from maseval.core.words import score_parts, visible
 from maseval.core.words import shorten_line as shorten_line

@@ -7,10 +7,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from maseval.app.results.costs import costs_by_role, costs_in_words
 from maseval.app.results.measured import MeasuredScore, beside_official, describe_beside
 from maseval.app.results.recording import warnings_on
-from maseval.app.results.results import RunResult, RunSummary
+from maseval.app.results.run_summary import (
+    RunResult,
+    RunSummary,
+    costs_by_role,
+    costs_in_words,
+)
 from maseval.app.running.prices import unpriced_models
 from maseval.cli.command_line import FAILED, INCOMPLETE, WRONG_USE
 from maseval.cli.console import (

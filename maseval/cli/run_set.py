@@ -16,7 +16,7 @@ import typer
 from rich.table import Table
 
 from maseval.app.comparing.plan import read_levels
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.folder_run import Budget, FolderRun
 from maseval.app.running.progress import RunProgress
 from maseval.benchmark.tau2.app.running.plan import RunPlan, plan_run

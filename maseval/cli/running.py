@@ -17,7 +17,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
 from maseval.app.running.progress import Display, RunProgress, pauses
 from maseval.cli.command_line import command_line, is_debugging

@@ -15,7 +15,9 @@ from maseval.app.benchmarks import support_by_name, support_for
 from maseval.app.comparing.reliability import reliability as reliability_sheet
 from maseval.app.results.examined import REVIEW, ExaminedRun, recompute_verdicts
 from maseval.app.results.explained import cause_in
-from maseval.app.results.finding import (
+from maseval.app.results.labelled import corrected_scores, judged_shares
+from maseval.app.results.measured import measured_scores
+from maseval.app.results.names import (
     UnknownRunError,
     each_of,
     is_results_folder,
@@ -23,9 +25,7 @@ from maseval.app.results.finding import (
     run_path,
     warn_of_damage,
 )
-from maseval.app.results.labelled import corrected_scores, judged_shares
-from maseval.app.results.measured import measured_scores
-from maseval.app.results.results import run_summary
+from maseval.app.results.run_summary import run_summary
 from maseval.core.finding import Finding
 from maseval.core.outcome import RecordedReport, Simulation
 from maseval.core.recorded import mapping, number

@@ -64,6 +64,8 @@ class RunFolder(LoggedRun):
     ``damaged`` lines, count as not finished.
     """
 
+    _secrets: Secrets  # of the run that is written; whoever reads needs none
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Read the folder as it is now; ``read`` and ``open`` state the intent more clearly."""
         super().__init__(Path(path))
@@ -71,7 +73,6 @@ class RunFolder(LoggedRun):
         self.set_aside: Path | None = None
         self._end, self._size = self.contents.end, 0
         self._extended = self.config.sha256 != self._stored.config.sha256
-        self._secrets = Secrets.of({})
         self._replaced: set[str] = set()
         self._added: dict[Simulation, None] = {}
         self._lock: FolderLock | None = None

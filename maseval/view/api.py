@@ -21,7 +21,7 @@ from maseval.app.comparing.compare import (
 )
 from maseval.app.comparing.compared_runs import load_run
 from maseval.app.comparing.page import document_of, looked_into
-from maseval.app.results.finding import open_recording
+from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
-from maseval.app.results.finding import UnknownRunError, run_path
+from maseval.app.results.names import UnknownRunError, run_path
 from maseval.interface import extras
 from maseval.runs import default_root
 from maseval.runs.config_file import is_run_folder

@@ -25,7 +25,7 @@ from maseval.app.results.examined import (
     examine_run,
 )
 from maseval.app.results.explained import Review, complete_report, labels_of
-from maseval.app.results.finding import open_recording
+from maseval.app.results.names import open_recording
 from maseval.app.results.recording import facts_of
 from maseval.app.results.report import TaskTitles, drawings, page_summary, shared_settings
 from maseval.core.index_line import IndexLine

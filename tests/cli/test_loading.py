@@ -89,6 +89,46 @@ def test_tau2_loads_a_domain_when_it_is_used():
     assert {name.split(".")[4] for name in found} == {"library"}
 
 
+def test_a_run_of_scripts_loads_nothing_that_serves_or_ends_it_early(tmp_path):
+    found = loaded(
+        command("tau2", "run", "--domain", "library", "--agent", "noisy", "--num-tasks", "1"),
+        *("maseval.server", "maseval.interface", "maseval.benchmark.tau2.players.rehearsal"),
+        *("maseval.stats.sequential", "maseval.app.results.until"),
+        *NETWORK,
+        *STATISTICS,
+        *PAGES,
+        *RICH,
+        cwd=tmp_path,
+    )
+
+    assert found == []
+
+
+WORLDS = ("maseval.benchmark.tau2.domains", "maseval.benchmark.tau2.review.policy")
+EVERY_DOMAIN = {name.split(".")[4] for name in DOMAINS}
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("domain", ["airline", "retail", "telecom"])
+def test_no_command_about_a_domain_loads_another(tmp_path, domain, tau2_data):
+    run = ("tau2", "run", "--domain", domain, "--num-tasks", "1", "--agent", "noisy")
+    lines = [
+        (*run, "--output", "mine"),
+        *[(word, "mine") for word in ("show", "comply", "reliability", "score")],
+        *[("tau2", word, "--domain", domain) for word in ("tasks", "errata")],
+        ("tau2", "tasks", domain, "policy"),
+        ("tau2", "certify", "mine"),
+        ("report", "mine", "--output", "page.html"),
+    ]
+    calls = [f"app({[*words]}, standalone_mode=False)" for words in lines]
+
+    found = loaded("; ".join(["from maseval.cli.app import app", *calls]), *WORLDS, cwd=tmp_path)
+
+    parts = {part for name in found for part in name.split(".")}
+    assert parts & EVERY_DOMAIN == {domain}
+    assert (tmp_path / "page.html").exists()  # the last was run, too
+
+
 def test_a_run_that_was_shown_before_loads_nothing_that_judges_it(tmp_path):
     tau2.run(domain="library", agent="noisy", num_tasks=1, output=tmp_path / "mine")
     first = commands.show(tmp_path / "mine").to_dict()
@@ -123,7 +163,7 @@ def test_scoring_loads_nobody_who_plays_and_nothing_that_explains(tmp_path):
         "maseval.benchmark.tau2.review.explain.explanation",
         *("maseval.benchmark.tau2.review.causes", "maseval.benchmark.tau2.review.errata"),
         "maseval.benchmark.tau2.review.policy",
-        *("maseval.benchmark.tau2.review.policy.rules", "maseval.benchmark.tau2.review.words"),
+        *("maseval.benchmark.tau2.review.policy.rules", "maseval.benchmark.tau2.review.values"),
         *("maseval.core.benchmark", "maseval.app.running.run_options"),
         *(each for each in DOMAINS if not each.endswith("library")),
         *NETWORK,

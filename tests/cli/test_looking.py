@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from examples.booking import BookingBenchmark, load_tasks
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.cli import show as cli_show
 from maseval.commands import show, tau2
 from maseval.core.callbacks import FileResultLogger

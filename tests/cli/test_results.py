@@ -8,7 +8,7 @@ from rich.console import Console
 
 from maseval.app.comparing.compare import headline
 from maseval.app.results.measured import SOUND, WITHOUT_BREACHES, measured_scores
-from maseval.app.results.results import RunSummary
+from maseval.app.results.run_summary import RunSummary
 from maseval.cli.console import print_parts
 from maseval.cli.results import consumption, measure_parts, scores
 from maseval.core.finding import LEFT_OUT, Finding

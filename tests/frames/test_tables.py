@@ -6,7 +6,7 @@ from datetime import datetime
 import pytest
 
 from maseval import frames
-from maseval.app.results.finding import UnknownRunError
+from maseval.app.results.names import UnknownRunError
 from maseval.commands import show, tau2
 from maseval.core.outcome import RecordedReport
 from maseval.frames.frame import TABLES

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partialmethod
 from pathlib import Path
 
-from maseval.app.results.finding import run_path
+from maseval.app.results.names import run_path
 from maseval.runs import RunFolder, list_runs, run_state
 from maseval.runs.report_line import Link, Seal
 from tests.runs.worlds import as_killed, config, finished_run, report

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from maseval import commands
-from maseval.app.results.finding import UnknownRunError
+from maseval.app.results.names import UnknownRunError
 from maseval.benchmark.tau2.app.results import sources
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError

@@ -11,7 +11,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from maseval.app.benchmarks import RecordedOutcomes
-from maseval.app.results.finding import Files, each_of, is_results_folder
+from maseval.app.results.names import Files, each_of, is_results_folder
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import default_root, list_runs
 from maseval.runs.config import cell_of

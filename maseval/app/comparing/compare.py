@@ -24,7 +24,7 @@ from maseval.app.comparing.compared_runs import (
 )
 from maseval.app.results.examined import REVIEW, ExaminedRun
 from maseval.app.results.explained import cause_in
-from maseval.app.results.finding import Files, open_recording
+from maseval.app.results.names import Files, open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, combinations
 
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
-from maseval.app.results.costs import costs_by_role, costs_in_words
 from maseval.app.results.examined import outcomes_by
-from maseval.app.results.finding import open_recording
 from maseval.app.results.labelled import judged_shares
 from maseval.app.results.measured import measure_named
+from maseval.app.results.names import open_recording
 from maseval.app.results.recording import human_sides, name_of
+from maseval.app.results.run_summary import costs_by_role, costs_in_words
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey, words_on_cache
 from maseval.core.recorded import mapping

@@ -23,9 +23,9 @@ from maseval.app.comparing.blocks import (
 )
 from maseval.app.comparing.compare import RunComparison, compare
 from maseval.app.results.examined import outcomes_by
-from maseval.app.results.finding import open_recording
 from maseval.app.results.junit import junit_suite, xml_text
 from maseval.app.results.measured import measure_named
+from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.scoring_options import ScoringOptions

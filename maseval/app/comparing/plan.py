@@ -9,7 +9,7 @@ from statistics import fmean, variance
 from maseval.app.benchmarks import RecordedOutcomes
 from maseval.app.comparing.cells import expand_grids
 from maseval.app.comparing.compared_runs import load_run, notes_on_runs
-from maseval.app.results.finding import open_recording
+from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 from maseval.core.scoring_options import ScoringOptions

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
 from maseval.app.comparing.cells import expand_grids
 from maseval.app.comparing.compared_runs import load_run, names_of
-from maseval.app.results.finding import Files, open_recording
+from maseval.app.results.names import Files, open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.harm import HARM_KINDS, Harm, HarmFound, HarmKind
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey

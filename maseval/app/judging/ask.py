@@ -20,7 +20,6 @@ from maseval.app.judging.asking import (
 )
 from maseval.app.results.calibrated import judge_in_words
 from maseval.app.results.examined import examine_run
-from maseval.app.results.finding import open_recording
 from maseval.app.results.judge_requests import JudgeRequest
 from maseval.app.results.judged import (
     JudgedBy,
@@ -29,6 +28,7 @@ from maseval.app.results.judged import (
     question_version,
     simulation_key,
 )
+from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.judge import Question
 from maseval.core.judge_record import JudgeRecord, record_path

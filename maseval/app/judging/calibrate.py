@@ -32,9 +32,9 @@ from maseval.app.results.calibrated import (
     keep_calibration,
     latest_calibration,
 )
-from maseval.app.results.finding import open_recording
 from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
 from maseval.app.results.judged import JudgedBy, question_version, status_of
+from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.judge_record import Judgement, JudgeRecord
 from maseval.core.recorded import mapping

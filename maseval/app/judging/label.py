@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from maseval.app.benchmarks import JudgeAnswers, LabelQuestion, support_for
 from maseval.app.results.examined import examine_run
-from maseval.app.results.finding import open_recording
 from maseval.app.results.labelled import (
     LABELS_ALONE,
     UNSURE,
@@ -19,6 +18,7 @@ from maseval.app.results.labelled import (
     judged_shares,
     label_file,
 )
+from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Simulation
 from maseval.core.storage.records import iter_records

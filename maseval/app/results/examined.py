@@ -21,7 +21,7 @@ from maseval.app.results.checklist import Checklist, checklist_of_run
 from maseval.app.results.explained import Review, cause_in, in_brief, misfit
 from maseval.app.results.measured import MeasuredScore, measured_scores
 from maseval.app.results.recording import notes_on
-from maseval.app.results.results import RunSummary, run_summary
+from maseval.app.results.run_summary import RunSummary, run_summary
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import Finding
 from maseval.core.index_line import IndexLine

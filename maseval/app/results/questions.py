@@ -27,7 +27,8 @@ from maseval.app.results.examined import (
     row_of,
 )
 from maseval.app.results.explained import Review, VerdictExplanation, cause_in
-from maseval.app.results.finding import (
+from maseval.app.results.measured import SOUND, MeasuredScore
+from maseval.app.results.names import (
     Files,
     each_of,
     open_recording,
@@ -36,7 +37,6 @@ from maseval.app.results.finding import (
     trials_named,
     warn_of_damage,
 )
-from maseval.app.results.measured import SOUND, MeasuredScore
 from maseval.app.results.recording import notes_on
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Section
@@ -231,11 +231,10 @@ def show(
     warn_of_damage(folder)
     planned = [one for one in folder.planned if domain in (None, one.domain)]
     trials = trials_named(task, planned, folder.recorded, folder.path)
-    lines = [RecordedReport(folder.report(one)).outcome for one in trials]
     if trial is not None:
         return _simulation_view(folder, trial_numbered(trial, trials), explain)
-    for one, line in zip(trials, lines, strict=True):
-        if not failed or line.kind != "pass":
+    for one in trials:
+        if not failed or RecordedReport(folder.report(one)).kind != "pass":
             return _simulation_view(folder, one, explain)
     raise ConfigurationError(f"none of the {len(trials)} trials of {trials[0].task} failed")
 

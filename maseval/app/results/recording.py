@@ -206,7 +206,7 @@ def tag(
     A run is named by its folder, its name or ``last``; results files may be tagged, too. An empty
     ``note`` removes the one that is there.
     """
-    from maseval.app.results.finding import each_of, run_or_file_path  # a list needs no benchmark
+    from maseval.app.results.names import each_of, run_or_file_path  # a list needs no benchmark
 
     paths = [run_or_file_path(run) for run in each_of(runs)]  # all of them, before any is changed
     # What cannot be a tag or a note is refused before anything is written.

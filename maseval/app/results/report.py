@@ -11,7 +11,6 @@ from maseval.app.benchmarks import OnProgress, support_for
 from maseval.app.comparing.cells import expand_grids
 from maseval.app.comparing.compare import compare
 from maseval.app.comparing.page import document_of
-from maseval.app.results.costs import costs_by_role, costs_in_words
 from maseval.app.results.examined import (
     REVIEW,
     TITLE,
@@ -20,14 +19,14 @@ from maseval.app.results.examined import (
     examine_run,
 )
 from maseval.app.results.explained import Review, complete_report, labels_of
-from maseval.app.results.finding import (
+from maseval.app.results.measured import measure_notes, measure_rows
+from maseval.app.results.names import (
     Files,
     each_of,
     holds_reports,
     open_recording,
     warn_of_damage,
 )
-from maseval.app.results.measured import measure_notes, measure_rows
 from maseval.app.results.recording import (
     beside,
     facts_of,
@@ -38,7 +37,7 @@ from maseval.app.results.recording import (
     resume_note,
     warnings_on,
 )
-from maseval.app.results.results import run_summary
+from maseval.app.results.run_summary import costs_by_role, costs_in_words, run_summary
 from maseval.core.callbacks import read_reports
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport, Simulation, TaskKey

@@ -97,17 +97,17 @@ class Until:
 
 def run_rounds(
     folder: RunFolder,
-    until: Until,
     run_round: RunRound,
     outcomes: Callable[[], Sequence[Outcome]],
     *,
     retry_failed: bool = True,
 ) -> None:
-    """Run round after round into the folder until the question is answered.
+    """Run round after round into the folder until the question of its run is answered.
 
     ``outcomes`` returns those of all that is recorded, of earlier sessions as they hold.
     """
-    if folder.config.stopped is not None:
+    until = Until.of(folder.config)
+    if until is None or folder.config.stopped is not None:
         return
     planned = list(folder.planned)
     # A name that the benchmark does not know is refused before anything runs.

@@ -13,7 +13,7 @@ import re
 import signal
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -26,8 +26,7 @@ from typing import Literal, NamedTuple
 from maseval.app.benchmarks import support_by_name
 from maseval.app.results.examined import recompute_verdicts
 from maseval.app.results.measured import recorded_scores
-from maseval.app.results.results import INTERRUPTED, RunResult, run_summary
-from maseval.app.results.until import Until, run_rounds
+from maseval.app.results.run_summary import INTERRUPTED, RunResult, run_summary
 from maseval.app.running.code_version import executed_beside
 from maseval.app.running.opened_files import opened_files
 from maseval.app.running.prices import Prices, without_list
@@ -36,7 +35,7 @@ from maseval.app.running.run_options import FolderRunOptions
 from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import WorkerEvent
-from maseval.core.engine.process import (
+from maseval.core.engine.process_settings import (
     end_after,
     end_signals,
     refuse_early_success,
@@ -414,13 +413,15 @@ class FolderRun(ABC):
                         more(tasks, retry_failed=retry, among=among)
                 return not watch.is_stopping
 
-            until = Until.of(folder.config) if UNTIL in folder.config.values else None
+            retry = options.retry_failed
+            run_all: Callable[[], object] = partial(run_parts, None, retry)
+            if UNTIL in folder.config.values:
+                from maseval.app.results.until import run_rounds  # loads statistics
+
+                lines = watch.recorded_lines
+                run_all = partial(run_rounds, folder, run_parts, lines, retry_failed=retry)
             with watch.running():
-                if until is None:
-                    run_parts(None, options.retry_failed)
-                else:
-                    lines, retry = watch.recorded_lines, options.retry_failed
-                    run_rounds(folder, until, run_parts, lines, retry_failed=retry)
+                run_all()
             result = watch.result()
             benchmark.callbacks[:] = before  # it may be run again, into another folder
             benchmark.judge_record.close()

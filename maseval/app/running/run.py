@@ -18,8 +18,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from maseval.app.results.finding import select_tasks
-from maseval.app.results.results import RunResult
+from maseval.app.results.names import select_tasks
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.briefed import BriefedAgent
 from maseval.app.running.code_version import code_of
 from maseval.app.running.folder_run import FolderRun, path_of

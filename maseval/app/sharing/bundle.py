@@ -17,7 +17,7 @@ from typing import Any
 
 from maseval.app.benchmarks import support_for
 from maseval.app.results.examined import examine_run
-from maseval.app.results.finding import run_path, warn_of_damage
+from maseval.app.results.names import run_path, warn_of_damage
 from maseval.app.sharing.export import ATIF, EEE, export
 from maseval.core.exceptions import ConfigurationError, NotRunError, OutputExistsError
 from maseval.core.report_parts import RecordedSoftware

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from maseval.app.benchmarks import ExportedPath, all_support, support_for
-from maseval.app.results.finding import open_recording, warn_of_damage
+from maseval.app.results.names import open_recording, warn_of_damage
 from maseval.app.results.recording import name_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from maseval.app.results.examined import ExaminedRun, recompute_verdicts
-from maseval.app.results.finding import open_recording, warn_of_damage
 from maseval.app.results.measured import beside_official, recorded_scores
+from maseval.app.results.names import open_recording, warn_of_damage
 from maseval.app.results.recording import beside, name_of
 from maseval.app.results.report import report as write_page
-from maseval.app.results.results import run_summary
+from maseval.app.results.run_summary import run_summary
 from maseval.app.sharing.evaluations import evaluations_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import Outcome, RecordedReport

@@ -168,6 +168,12 @@ class Episodes(DefaultAgentTau2Benchmark):
         """The task, and as its author wrote it; ``ValueError`` if the domain has no such task."""
         return _load_task(self.domain, self.task_id, self.version)
 
+    @cached_property
+    def _asked_task(self) -> Task:
+        """The task with the parameters of the model that plays the user."""
+        task = self.loaded_task[0]
+        return replace(task, user_data={**task.user_data, "llm_args": self._llm_args})
+
     def start(self, seed: int | None = None) -> "Episode":
         """Return a new episode, in which nobody has acted yet; a model is asked with the seed."""
         task, _ = self.loaded_task
@@ -206,8 +212,7 @@ class Episodes(DefaultAgentTau2Benchmark):
             data = {"model_id": self._model_id, "llm_args": self._llm_args}
             [made], _ = self.setup_agents(data, environment, task, None, seeds)
         else:
-            asked = replace(task, user_data={**task.user_data, "llm_args": self._llm_args})
-            made = self.setup_user({}, environment, asked, seeds)
+            made = self.setup_user({}, environment, self._asked_task, seeds)
             Episodes.said_for_all |= self._said_not_comparable
         return cast(Participant, made)
 

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from maseval import commands
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.benchmark.tau2.app.running.options import BranchOptions, McpOptions, PlayOptions
 from maseval.cli.command_line import INCOMPLETE, is_debugging, with_examples
 from maseval.cli.console import (

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from maseval.app.results.checklist import check_allowed
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.options import EXECUTION
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.cli.command_line import FAILED, NOT_REHEARSED, is_debugging, with_examples
@@ -94,7 +94,8 @@ def run(
     verdicts are missing; 4 if an agent cannot be rehearsed. The options of tau2-bench
     (--num-trials, --agent-llm, ...) work as well.
     """
-    check_allowed(allow or ())
+    if allow:
+        check_allowed(allow)
     prepared = cast("Tau2Run", prepare_run(context))
     if dry_run:
         from maseval.benchmark.tau2.app.running.plan import plan_run  # help must not load it

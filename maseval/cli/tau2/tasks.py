@@ -76,10 +76,9 @@ def tasks(
     ),
 ) -> None:
     """List tasks, or show one of them, or a domain's tools or policy."""
-    from maseval.benchmark.tau2.domains import domain_names  # help must not load it
+    from maseval.benchmark.tau2.domains import is_domain  # help must not load it
 
-    known = {*domain_names()}
-    words = list(dropwhile(lambda word: word in known or ".py:" in word, named or ()))
+    words = list(dropwhile(lambda word: is_domain(word) or ".py:" in word, named or ()))
     names = [*(named or ())[: len(named or ()) - len(words)], *(domain or ())]
     if words:
         if len(names) > 1:

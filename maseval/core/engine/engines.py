@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
-from maseval.core.engine.process import ended_by_standstill, many_threads
+from maseval.core.engine.process_settings import ended_by_standstill, many_threads
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import ConfigurationError, MASEvalError, WorkerDiedError
 from maseval.core.lazy import find_entry_points
@@ -275,8 +275,9 @@ def engine_of(engine: AnyEngine, **options: object) -> Engine:
 def _find_engine(name: str) -> Callable[..., object]:
     from importlib.metadata import EntryPoint
 
-    known = {each.name: each for each in find_entry_points(GROUP)}
-    known |= {ours: EntryPoint(ours, place, GROUP) for ours, place in _OURS.items()}
+    known = {ours: EntryPoint(ours, place, GROUP) for ours, place in _OURS.items()}
+    if name not in known:  # to look among what is installed takes longer than all else here
+        known = {each.name: each for each in find_entry_points(GROUP)} | known
     if name not in known:
         import difflib
 

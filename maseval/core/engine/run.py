@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from maseval.core.callbacks.base import BenchmarkCallback
 from maseval.core.engine.engines import Engine, Finished, Job, Workers
 from maseval.core.engine.participants import pickled, private_task
-from maseval.core.engine.process import HeldInterrupts
+from maseval.core.engine.process_settings import HeldInterrupts
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import (
     ConfigurationError,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from maseval.core.engine.own_modules import find_modules
 from maseval.core.engine.parcel import Equipment, WorkResult, pack, start_order, unpack
-from maseval.core.engine.process import many_threads
+from maseval.core.engine.process_settings import many_threads
 from maseval.core.engine.repetition import Repetition, RepetitionResult, RunSetting
 from maseval.core.exceptions import MASEvalError
 from maseval.core.storage.redaction import Secrets

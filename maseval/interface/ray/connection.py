@@ -19,7 +19,7 @@ import maseval
 from maseval.core.engine.engines import WorkersUnavailableError
 from maseval.core.engine.own_modules import copy_modules
 from maseval.core.engine.parcel import pack_by_value
-from maseval.core.engine.process import signal_handlers
+from maseval.core.engine.process_settings import signal_handlers
 from maseval.core.exceptions import ConfigurationError, MASEvalError, RunStoppedError
 from maseval.interface.extras import load
 

@@ -7,7 +7,7 @@ import pytest
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import frames
 from maseval.app.comparing.page import comparison_plots
-from maseval.app.results.finding import open_recording
+from maseval.app.results.names import open_recording
 from maseval.app.sharing.sync import _tracked_run
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.run import Tau2Run

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from maseval import frames
-from maseval.app.results.finding import open_recording
+from maseval.app.results.names import open_recording
 from maseval.app.results.report import drawings
 from maseval.app.sharing.sync import _tracked_run
 from maseval.commands import compare, gate, report, show, tau2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.app.results.finding import list_names, tasks_called, why_not_one
+from maseval.app.results.names import list_names, tasks_called, why_not_one
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
 

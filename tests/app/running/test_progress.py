@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.app.results.results import run_summary
+from maseval.app.results.run_summary import run_summary
 from maseval.app.running.progress import RunProgress
 from tests.app.results.test_results import line, planned
 

@@ -60,7 +60,7 @@ def simulate(path, until, *, chance=0.35, kill_after=None, errors=(), stop_after
                 stopping = stop_after is not None and number >= stop_after
             return not stopping
 
-        run_rounds(folder, Until.of(folder.config), run_round, lambda: outcomes_in(folder))
+        run_rounds(folder, run_round, lambda: outcomes_in(folder))
         return folder.config.stopped
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from maseval.app.benchmarks import ExportedPath
-from maseval.app.results.finding import open_run
+from maseval.app.results.names import open_run
 from maseval.benchmark.macs.data.files import ATTRIBUTION
 from maseval.benchmark.macs.evaluator import MAX_TRY
 from maseval.benchmark.macs.metrics import GoalRates, goal_rates, judge_problems

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.folder_run import path_of
 from maseval.app.running.options import takes
 from maseval.app.running.run import OwnBenchmark, PreparedBenchmarkRun, choose_tasks

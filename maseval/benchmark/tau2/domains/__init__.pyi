@@ -12,6 +12,7 @@ from maseval.benchmark.tau2.domains.registration import UnknownDomainError as Un
 from maseval.benchmark.tau2.domains.registration import domain_named as domain_named
 from maseval.benchmark.tau2.domains.registration import domain_names as domain_names
 from maseval.benchmark.tau2.domains.registration import find_domains_with as find_domains_with
+from maseval.benchmark.tau2.domains.registration import is_domain as is_domain
 from maseval.benchmark.tau2.domains.registration import register_domain as register_domain
 from maseval.benchmark.tau2.domains.retail import RetailDB as RetailDB
 from maseval.benchmark.tau2.domains.retail import RetailTools as RetailTools

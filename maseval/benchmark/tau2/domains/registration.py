@@ -140,6 +140,11 @@ def find_domains_with(find: FindDomain) -> None:
     _find_elsewhere = find
 
 
+def is_domain(name: str) -> bool:
+    """Return True if a domain has that name; no other is loaded to find out."""
+    return name in _added or name in DOMAINS
+
+
 def domain_names() -> list[str]:
     """The names of all domains, sorted: maseval's own and the registered."""
     return sorted({*DOMAINS, *_added})

@@ -57,7 +57,8 @@ class Release:
 
     def with_tasks_of(self, other: "Release") -> "Release":
         """The same rules and tools for the tasks of another release."""
-        return replace(self, tasks_of=None if other.version == self.version else other)
+        tasks_of = None if other.version == self.version else other
+        return self if tasks_of is self.tasks_of else replace(self, tasks_of=tasks_of)
 
     def domain(self, domain: "str | Domain") -> "Domain":
         """A domain as this release has it; one that is not the original's stands for itself."""

@@ -3,9 +3,11 @@
 After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
+import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import NotRequired, cast
 
 from typing_extensions import TypedDict
@@ -259,3 +261,18 @@ FORM_1_0_1 = FileForm(
     results={"simulation_index": None},
     keeps_policy=True,
 )
+
+
+def trial_seed(seed: int, trial: int) -> int:
+    """Return the seed of a trial, counted from 0; it is the same for all tasks.
+
+    After tau2-bench v0.2.0, src/tau2/run.py (MIT, Sierra Research).
+    """
+    # The next power of two, so that a run of many trials draws its numbers a few times in all.
+    return _trial_seeds(seed, 1 << trial.bit_length())[trial]
+
+
+@lru_cache(maxsize=256)
+def _trial_seeds(seed: int, count: int) -> tuple[int, ...]:
+    numbers = random.Random(seed)
+    return tuple(numbers.randint(0, 1_000_000) for _ in range(count))

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 
 from maseval.benchmark.tau2.data import title_of
 from maseval.benchmark.tau2.domains.releases import RELEASES
-from maseval.benchmark.tau2.formats.simulation import TerminationReason
+from maseval.benchmark.tau2.formats.simulation import TerminationReason, trial_seed
 from maseval.benchmark.tau2.rescoring.judged import JudgedRecord
 from maseval.benchmark.tau2.rescoring.tasks import (
     REMOVED,
@@ -22,7 +22,6 @@ from maseval.benchmark.tau2.rescoring.tasks import (
 )
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE, JudgedSimulation
 from maseval.benchmark.tau2.results.recorded import BY_FORM, MALFORMED
-from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.finding import Finding, Weight
 from maseval.core.words import count_of, first_few, percent
 

@@ -30,10 +30,10 @@ from maseval.benchmark.tau2.formats.simulation import (
     SideInfo,
     TerminationReason,
     UserInfo,
+    trial_seed,
     with_keys,
 )
 from maseval.benchmark.tau2.results.layout import RUN_INFO, SIMULATION, TASK, check_form
-from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import Part, mapping

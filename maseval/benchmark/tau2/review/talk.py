@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.formats.message import (
     spoken_text,
     tool_calls_of,
 )
-from maseval.benchmark.tau2.review.plain_text import normalise
+from maseval.benchmark.tau2.review.values import normalise
 
 
 class Utterance:

@@ -18,7 +18,6 @@ After tau2-bench v0.2.0, src/tau2/utils/llm_utils.py (MIT, Sierra Research).
 """
 
 import json
-import random
 import re
 import textwrap
 from abc import ABC, abstractmethod
@@ -37,7 +36,7 @@ from maseval.benchmark.tau2.formats.message import (
     tool_calls_of,
     with_thought,
 )
-from maseval.benchmark.tau2.formats.simulation import UserInstructions
+from maseval.benchmark.tau2.formats.simulation import UserInstructions, trial_seed
 from maseval.benchmark.tau2.texts.texts import Form, Texts, TextsError, ToolText, fill_parts
 from maseval.benchmark.tau2.versions import ParticipantRules
 from maseval.core.messages import Message, MessageForm
@@ -367,21 +366,6 @@ def _call_to_chat(call: Tau2ToolCall) -> dict[str, object]:
         "function": {"name": name, "arguments": arguments},
         "type": "function",
     }
-
-
-def trial_seed(seed: int, trial: int) -> int:
-    """Return the seed of a trial, counted from 0; it is the same for all tasks.
-
-    After tau2-bench v0.2.0, src/tau2/run.py (MIT, Sierra Research).
-    """
-    # The next power of two, so that a run of many trials draws its numbers a few times in all.
-    return _trial_seeds(seed, 1 << trial.bit_length())[trial]
-
-
-@lru_cache(maxsize=256)
-def _trial_seeds(seed: int, count: int) -> tuple[int, ...]:
-    numbers = random.Random(seed)
-    return tuple(numbers.randint(0, 1_000_000) for _ in range(count))
 
 
 def describe_tools(

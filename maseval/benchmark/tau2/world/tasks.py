@@ -7,9 +7,9 @@ import marshal
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, field_validator
 
 from maseval.benchmark.tau2.formats.message import Requestor, Tau2Message, Tau2ToolCall, from_chat
 from maseval.benchmark.tau2.world.state.copying import once
@@ -122,6 +122,22 @@ class Criteria(_Part):
         return bool(sought[kind])
 
 
+@once(maxsize=1)
+def _form_of_messages() -> TypeAdapter[list[Tau2Message]]:
+    return TypeAdapter(list[Tau2Message])
+
+
+class _BuiltWhenGiven:
+    """Puts off what validates messages, which takes longest to build, and most tasks have none."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core.core_schema import no_info_plain_validator_function
+
+        return no_info_plain_validator_function(
+            lambda messages: _form_of_messages().validate_python(messages)
+        )
+
+
 class InitialState(_Part):
     """The changes that a task makes, and the messages it has, before it begins.
 
@@ -131,7 +147,7 @@ class InitialState(_Part):
 
     initialization_data: dict[str, Any] | None = None
     initialization_actions: list[dict[str, Any]] | None = None
-    message_history: list[Tau2Message] | None = None
+    message_history: Annotated[list[Tau2Message], _BuiltWhenGiven()] | None = None
     noted_reads: tuple[str, ...] | None = None
 
     @cached_property
@@ -234,7 +250,7 @@ def initial_state(form: Mapping[str, Any], noted_reads: Sequence[str] = ()) -> I
 def _read(model: type[PartT], form: dict[str, Any], where: str) -> PartT:
     """Read a form by its content, as the form may be changed; ``marshal`` is quicker than JSON."""
     try:
-        _complete_forms()
+        _complete(model)
         try:
             content = marshal.dumps(form, _NO_REFERENCES)
         except ValueError:  # not from a file: values of any kind
@@ -252,8 +268,12 @@ def _read_once(model: type[_Part], content: bytes) -> Any:
     return model.model_validate(marshal.loads(content))
 
 
-@once(maxsize=1)
-def _complete_forms() -> None:
-    """Build what validates the forms: pydantic would do it at their first use, in any thread."""
-    for form in (Action, EnvAssertion, Criteria, InitialState, TaskSpec):
+@once(maxsize=2)
+def _complete(model: type[_Part]) -> None:
+    """Build what validates a form: pydantic would do it at its first use, in any thread.
+
+    An environment begins with an initial state, and has no use for the rest.
+    """
+    parts = () if model is InitialState else (Action, EnvAssertion, Criteria, InitialState)
+    for form in (*parts, model):
         form.model_rebuild()

@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from maseval.benchmark.tau2.texts.original import trial_seed
+from maseval.benchmark.tau2.formats.simulation import trial_seed
 
 Document = dict[str, Any]
 

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from maseval import frames
-from maseval.app.results.finding import open_recording
+from maseval.app.results.names import open_recording
 from maseval.app.sharing.sync import _tracked_run
 from maseval.commands import bundle, report, runs, show, tau2, unbundle
 from maseval.core.words import percent

@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from maseval.app.results.finding import open_recording
+from maseval.app.results.names import open_recording
 from maseval.commands import report, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.app.doctored import shuffled_task_ids

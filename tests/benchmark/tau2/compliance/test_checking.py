@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from maseval.benchmark.tau2.review.plain_text import is_said, normalise
 from maseval.benchmark.tau2.review.policy import check_case, check_gold
 from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED, TRIED
 from maseval.benchmark.tau2.review.policy.confirming import (
@@ -14,7 +13,7 @@ from maseval.benchmark.tau2.review.policy.confirming import (
 )
 from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell, Kind, rule, talk_rule
 from maseval.benchmark.tau2.review.talk import Talk
-from maseval.benchmark.tau2.review.words import has_date
+from maseval.benchmark.tau2.review.values import has_date, is_said, normalise
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.todo_list import CREATE, task, todo_list
 

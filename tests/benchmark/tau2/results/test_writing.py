@@ -15,6 +15,7 @@ from maseval.benchmark.tau2 import (
 )
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.benchmark.tau2.domains.banking_knowledge import banking
+from maseval.benchmark.tau2.formats.simulation import trial_seed
 from maseval.benchmark.tau2.results import (
     ExportSummary,
     Omitted,
@@ -23,7 +24,6 @@ from maseval.benchmark.tau2.results import (
     simulation_of,
 )
 from maseval.benchmark.tau2.results.writing import Tau2Report
-from maseval.benchmark.tau2.texts.original import trial_seed
 from maseval.core.callbacks import FileResultLogger
 from maseval.core.exceptions import ConfigurationError, OutputExistsError
 from maseval.core.model import ModelAdapter

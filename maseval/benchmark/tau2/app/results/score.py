@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Unpack
 
-from maseval.app.results.finding import Files, each_of
+from maseval.app.results.names import Files, each_of
 from maseval.benchmark.tau2.app.results.sources import (
     judge_for,
     open_source,

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from maseval.app.results.finding import tasks_called, why_not_one
+from maseval.app.results.names import tasks_called, why_not_one
 from maseval.benchmark.tau2.app.results.support import reason_for_call
 from maseval.benchmark.tau2.app.running.tasks import BASE_DOMAINS, domain_name
 from maseval.benchmark.tau2.data_loader import (
@@ -12,7 +12,7 @@ from maseval.benchmark.tau2.data_loader import (
     load_raw_task,
     load_raw_tasks,
 )
-from maseval.benchmark.tau2.domains import Domain, domain_names
+from maseval.benchmark.tau2.domains import Domain, is_domain
 from maseval.benchmark.tau2.domains.releases import Release, release_named
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey
@@ -24,7 +24,7 @@ def show(what: str, domain: str | None = None, *, data_version: str | None = Non
     if what not in ("tools", "policy"):
         name = what if domain is None else f"{domain}/{what.removeprefix(f'{domain}/')}"
         first, slash, _ = what.partition("/")
-        known = [first] if slash and first in domain_names() else BASE_DOMAINS
+        known = [first] if slash and is_domain(first) else BASE_DOMAINS
         return _describe_task(name, [domain] if domain else known, release)
     if domain is None:
         raise ConfigurationError(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from maseval.app.benchmarks import OnProgress
-from maseval.app.results.finding import check_benchmark, open_run_or_file, warn_of_damage
+from maseval.app.results.names import check_benchmark, open_run_or_file, warn_of_damage
 from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup
 from maseval.benchmark.tau2.environment import tool_types
 from maseval.benchmark.tau2.rescoring.findings import in_words
@@ -119,10 +119,12 @@ def own_judge(folder: Recording) -> Judge | None:
     """Return the judge that a run had, which answers from its kept answers alone."""
     if isinstance(folder, FileRecording):
         return None
-    record = JudgeRecord(record_path(folder.path))
     name = RecordedSetup.of(folder.config.values).judge
+    if name is None:
+        return None
     if name == RULE:
         return Judge(RULE)
+    record = JudgeRecord(record_path(folder.path))
     for who in [line.judge for line in record.lines()]:
         model = str(who.get("model"))
         if f"/{name}".endswith(f"/{model}"):

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.finding import open_run, trial_numbered, trials_named
+from maseval.app.results.names import open_run, trial_numbered, trials_named
 from maseval.app.results.recording import ORIGIN, name_of
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_code import title_of
 from maseval.benchmark.tau2.app.results.support import RecordedSetup, RecordedSide

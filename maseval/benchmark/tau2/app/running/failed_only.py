@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any, NamedTuple
 
 from maseval.app.results.examined import recompute_verdicts
-from maseval.app.results.finding import open_run
+from maseval.app.results.names import open_run
 from maseval.app.results.recording import name_of
 from maseval.benchmark.tau2.app.results.support import RecordedSetup
 from maseval.benchmark.tau2.app.running.options import RunOptions

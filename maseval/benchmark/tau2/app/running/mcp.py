@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.options import takes
 from maseval.benchmark.tau2.app.running.options import McpOptions, OnResult, RunOptions
 from maseval.benchmark.tau2.app.running.run import Tau2Run, prepare
@@ -20,7 +20,7 @@ from maseval.benchmark.tau2.benchmark import describe_tools
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
 from maseval.core.agent_brief import AgentBrief
-from maseval.core.engine.process import end_signals
+from maseval.core.engine.process_settings import end_signals
 from maseval.core.exceptions import ConfigurationError, RunInterruptedError
 from maseval.core.report import TaskExecutionStatus
 from maseval.interface.agents.mcp import (

@@ -51,7 +51,7 @@ class Rehearsal:
             server.on_unserved = self._refuse_protocol
 
     def __reduce__(self) -> tuple[type["Rehearsal"], tuple[str]]:
-        # Locks stay where they are: a worker process begins anew.
+        # Locks stay where they are: a copy, and a worker process, begin anew.
         return Rehearsal, (self.player,)
 
     def begin(

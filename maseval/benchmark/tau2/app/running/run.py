@@ -7,15 +7,15 @@ any agent; of a run of several tasks, each call plays the next.
 """
 
 import logging
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from weakref import WeakSet
 
 from maseval.app.results.checklist import checklist_of_run
-from maseval.app.results.results import RunResult
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running.options import takes
 from maseval.app.running.own_agents import attribute_errors
 from maseval.app.running.own_code import title_of
@@ -24,7 +24,6 @@ from maseval.benchmark.tau2.app.running.confidence import ask_confidence
 from maseval.benchmark.tau2.app.running.options import PlayOptions, RunOptions
 from maseval.benchmark.tau2.app.running.participants import ModelSpec, OwnAgent
 from maseval.benchmark.tau2.app.running.prepared import PreparedRun
-from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 from maseval.benchmark.tau2.benchmark import Mode
 from maseval.benchmark.tau2.conversation.continuation import Continuation
 from maseval.benchmark.tau2.default_benchmark import DefaultAgentTau2Benchmark
@@ -51,7 +50,9 @@ from maseval.core.task.task import RepetitionKey
 from maseval.core.user import User
 from maseval.core.words import count_of
 from maseval.runs import RunFolder
-from maseval.server import ModelServer
+
+if TYPE_CHECKING:  # most runs are no rehearsals
+    from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
 
 logger = logging.getLogger(__name__)
 
@@ -64,9 +65,9 @@ class _SeenAgents(WeakSet[AgentAdapter]):
 
 
 class RunBenchmark(DefaultAgentTau2Benchmark):
-    """tau2 with the participants of a prepared run; ``rehearsals`` serves its scripted models."""
+    """tau2 with the participants of a prepared run; a ``rehearsal`` has its scripted models."""
 
-    def __init__(self, prepared: PreparedRun, rehearsals: ModelServer | None = None) -> None:
+    def __init__(self, prepared: PreparedRun, rehearsal: "Rehearsal | None" = None) -> None:
         options = prepared.options
         super().__init__(
             max_invocations=options.max_steps,
@@ -80,7 +81,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         )
         self.prepared = prepared
         self.prices = prepared.prices
-        self.rehearsal = Rehearsal(options.rehearse, rehearsals) if options.rehearse else None
+        self.rehearsal = rehearsal
         if prepared.past:
             self.orchestrator = partial(Continuation, past=prepared.past)
         self.timeouts = _CountTimeouts()
@@ -350,8 +351,8 @@ class Tau2Run(PreparedRun):
         options = self.options
         agent = self.agent
         held = agent.opened() if isinstance(agent, OwnAgent) else nullcontext()
-        with held, ModelServer() if options.rehearse else nullcontext() as server:
-            benchmark = RunBenchmark(self, server)
+        with held, _rehearsed_by(options.rehearse) as rehearsal:
+            benchmark = RunBenchmark(self, rehearsal)
             if options.runs_elsewhere:
                 # Before processes are forked, as each of them would look for it by itself.
                 for task in [each[0] for each in self.tasks.values() if each]:
@@ -382,6 +383,19 @@ class Tau2Run(PreparedRun):
 
 
 prepare = Tau2Run.of
+
+
+@contextmanager
+def _rehearsed_by(player: str | None) -> Iterator["Rehearsal | None"]:
+    """Serve the models of a rehearsal; any other run loads neither them nor a server."""
+    if not player:
+        yield None
+        return
+    from maseval.benchmark.tau2.app.running.rehearsing import Rehearsal
+    from maseval.server import ModelServer
+
+    with ModelServer() as server:
+        yield Rehearsal(player, server)
 
 
 class PlayedTask(NamedTuple):

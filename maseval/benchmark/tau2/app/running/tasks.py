@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.app.results.finding import select_tasks
+from maseval.app.results.names import select_tasks
 from maseval.app.running.code_version import code_of
 from maseval.app.running.own_code import OwnCode, load_named
 from maseval.benchmark.tau2.app.results.support import reason_for_call

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from maseval.app.benchmarks import ExportedPath
-from maseval.app.results.finding import open_run
+from maseval.app.results.names import open_run
 from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup
 from maseval.benchmark.tau2.results import ExportSummary, export_results
 from maseval.benchmark.tau2.scoring.rule import RULE

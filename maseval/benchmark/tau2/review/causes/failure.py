@@ -17,11 +17,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, has_text, is_tool_call
-from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, format_value
 from maseval.benchmark.tau2.review.policy import check_case, forbidden_steps
 from maseval.benchmark.tau2.review.policy.confirming import TRANSFER_TEXT, TRANSFER_TOOL
 from maseval.benchmark.tau2.review.talk import CallMade, Talk
+from maseval.benchmark.tau2.review.values import record, spellings, telling_values
 from maseval.benchmark.tau2.scoring.case import Case
 from maseval.core.finding import Finding
 
@@ -84,7 +84,7 @@ class Conversation:
         """
         seen: set[str] = set()
         for made in self.talk.calls:
-            values = list(words.telling_values(made.call["arguments"]))
+            values = list(telling_values(made.call["arguments"]))
             for value in values if made.call["requestor"] == "assistant" else ():
                 source = self._given_by_user(value, made.message_index) if is_id(value) else None
                 if source is None or value in seen:
@@ -135,7 +135,7 @@ def is_id(value: str) -> bool:
 
 def _has(text: str, value: str) -> bool:
     lower = text.lower()
-    return any(form in lower for form in words.spellings(value))
+    return any(form in lower for form in spellings(value))
 
 
 _FOLLOWS = re.compile(r"amount|price|nonfree")
@@ -217,7 +217,7 @@ class Failure(Conversation):
         return sorted(found, key=lambda each: each.made.message_index)
 
     def _stands_for(self, made: CallMade, wanted: Tau2ToolCall) -> bool:
-        alike = made in self.wrong or words.record(made.call) == words.record(wanted)
+        alike = made in self.wrong or record(made.call) == record(wanted)
         return alike and made.call["name"] == wanted["name"] and not self.is_gold(made.call)
 
     @cached_property
@@ -267,8 +267,8 @@ class Failure(Conversation):
 
 
 def _in_common(one: Tau2ToolCall, other: Tau2ToolCall) -> int:
-    values = list(words.telling_values(other["arguments"]))
-    return sum(each in values for each in words.telling_values(one["arguments"]))
+    values = list(telling_values(other["arguments"]))
+    return sum(each in values for each in telling_values(one["arguments"]))
 
 
 def _differing(name: str, made: object, wanted: object) -> Iterator[Difference]:

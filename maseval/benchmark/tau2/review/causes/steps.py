@@ -18,7 +18,6 @@ from typing import Unpack
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall, render_call
 from maseval.benchmark.tau2.formats.simulation import TerminationReason
-from maseval.benchmark.tau2.review import words
 from maseval.benchmark.tau2.review.causes.failure import Failure, is_id
 from maseval.benchmark.tau2.review.explain.explanation import Explanation, explain_subject
 from maseval.benchmark.tau2.review.explain.scored_case import (
@@ -27,6 +26,7 @@ from maseval.benchmark.tau2.review.explain.scored_case import (
     score_case,
     score_corrected,
 )
+from maseval.benchmark.tau2.review.values import OWNERS, record, telling_values
 from maseval.benchmark.tau2.versions import FIRST_ENDINGS
 from maseval.core.finding import LEFT_OUT, Finding, Grade, Who
 from maseval.core.words import excerpt
@@ -143,7 +143,7 @@ def value_from_nowhere(failure: Failure) -> Finding | None:
     for made in (*failure.wrong, *refused):
         if made.call["requestor"] != "assistant":
             continue
-        for value in words.telling_values(made.call["arguments"]):
+        for value in telling_values(made.call["arguments"]):
             if is_id(value) and not failure.agent_can_have(value, made.message_index):
                 how = "which the tool refused" if made.failed else "which nobody gave the agent"
                 text = f"{made.call['name']} has {value!r}, {how}"
@@ -204,7 +204,7 @@ def choice_left_open(failure: Failure) -> Finding | None:
 def value_invented_by_the_user(failure: Failure) -> Finding | None:
     """The user gave an id or address that task, tools and agent do not have, and it was written."""
     for value, at in failure.invented_values():
-        used = (e for e in failure.wrong if value in words.telling_values(e.call["arguments"]))
+        used = (e for e in failure.wrong if value in telling_values(e.call["arguments"]))
         if any(used):
             return _blame(
                 "user",
@@ -296,10 +296,10 @@ def _undecided(failure: Failure, text: str, message: int | None = None) -> Findi
 
 def _short(call: Tau2ToolCall) -> str:
     """Return a call by its tool and its record; one without a record with what fits in a line."""
-    about = words.record(call)
+    about = record(call)
     if about is not None:
         return f"{call['name']}({about})"
-    given = {k: v for k, v in call["arguments"].items() if k not in words.OWNERS}
+    given = {k: v for k, v in call["arguments"].items() if k not in OWNERS}
     return excerpt(render_call({**call, "arguments": given}), 60)
 
 

@@ -26,7 +26,7 @@ from maseval.benchmark.tau2.review.policy import check_case, check_gold
 from maseval.benchmark.tau2.review.policy.checking import BROKE, DEMANDED
 from maseval.benchmark.tau2.review.policy.rules import inner_call
 from maseval.benchmark.tau2.review.talk import Talk
-from maseval.benchmark.tau2.review.words import record
+from maseval.benchmark.tau2.review.values import record
 from maseval.benchmark.tau2.scoring.case import Case, words_told
 from maseval.benchmark.tau2.scoring.score import score
 from maseval.benchmark.tau2.world.setting import (

@@ -15,7 +15,7 @@ from maseval.benchmark.tau2.domains.releases import AnyVersion
 from maseval.benchmark.tau2.formats.message import Tau2Message, Tau2ToolCall, render_call
 from maseval.benchmark.tau2.review.policy.rules import Broken, Kind, Rule, inner_call
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
-from maseval.benchmark.tau2.review.words import OWNERS, record
+from maseval.benchmark.tau2.review.values import OWNERS, record
 from maseval.benchmark.tau2.scoring.case import AnyTask, Case, open_case
 from maseval.benchmark.tau2.world.setting import GoldKey, Setting, gold_key
 from maseval.benchmark.tau2.world.state.copying import once

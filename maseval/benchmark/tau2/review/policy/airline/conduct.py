@@ -17,10 +17,9 @@ from maseval.benchmark.tau2.domains.airline.models import (
     User,
 )
 from maseval.benchmark.tau2.domains.airline.tools import NOW
-from maseval.benchmark.tau2.review.plain_text import has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTell, Policy
 from maseval.benchmark.tau2.review.talk import CallMoment, Talk
-from maseval.benchmark.tau2.review.words import has_date
+from maseval.benchmark.tau2.review.values import has_date, has_spoken_numbers, is_said
 from maseval.benchmark.tau2.world.state.records import RecordT, Table
 
 TOP = "Airline Agent Policy"

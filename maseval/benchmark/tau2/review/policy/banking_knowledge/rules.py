@@ -18,7 +18,6 @@ from typing import Any
 from maseval.benchmark.tau2.domains.banking_knowledge.debit_card_use import ACTIVATED_BY
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import NOW
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB, Row
-from maseval.benchmark.tau2.review.plain_text import bare, has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.rules import (
     Answer,
     Broken,
@@ -29,7 +28,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
     rules_in,
 )
 from maseval.benchmark.tau2.review.talk import CallMade, CallMoment, Talk
-from maseval.benchmark.tau2.review.words import has_date
+from maseval.benchmark.tau2.review.values import bare, has_date, has_spoken_numbers, is_said
 
 _IDENTITY = "Additional Instructions: Authenticating Users"
 _GUIDELINES = "Guidelines"

@@ -32,7 +32,6 @@ from maseval.benchmark.tau2.domains.retail.models import (
     User,
     Variant,
 )
-from maseval.benchmark.tau2.review.plain_text import has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.confirming import (
     explicit_yes,
     no_text_beside_a_call,
@@ -48,7 +47,7 @@ from maseval.benchmark.tau2.review.policy.rules import (
     rules_in,
 )
 from maseval.benchmark.tau2.review.talk import CallMoment, Utterance
-from maseval.benchmark.tau2.review.words import stands_in
+from maseval.benchmark.tau2.review.values import has_spoken_numbers, is_said, stands_in
 from maseval.benchmark.tau2.world.state.records import Table
 
 REASONS = ("no longer needed", "ordered by mistake")

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from maseval.benchmark.tau2.domains.telecom.models import Line
-from maseval.benchmark.tau2.review.plain_text import has_spoken_numbers, is_said
 from maseval.benchmark.tau2.review.policy.confirming import (
     TRANSFER_TOOL,
     no_text_beside_a_call,
@@ -30,7 +29,13 @@ from maseval.benchmark.tau2.review.policy.telecom.records import (
     telecom,
 )
 from maseval.benchmark.tau2.review.talk import CallMade, Talk
-from maseval.benchmark.tau2.review.words import has_date, mentions, stands_in
+from maseval.benchmark.tau2.review.values import (
+    has_date,
+    has_spoken_numbers,
+    is_said,
+    mentions,
+    stands_in,
+)
 
 LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})

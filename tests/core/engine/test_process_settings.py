@@ -14,7 +14,7 @@ import pytest
 
 import maseval
 from maseval.core.callbacks import TornRecordWarning, read_reports
-from maseval.core.engine.process import (
+from maseval.core.engine.process_settings import (
     HeldInterrupts,
     end_signals,
     signal_handlers,
@@ -130,7 +130,11 @@ def test_process_wide_settings_are_changed_in_one_place_only():
 
     # The command sets one before anything is loaded, and puts it back before anything runs; a child
     # process undoes in itself what its parent has set.
-    assert found == {"core/engine/process.py", "core/engine/children.py", "cli/__init__.py"}
+    assert found == {
+        "core/engine/process_settings.py",
+        "core/engine/children.py",
+        "cli/__init__.py",
+    }
 
 
 ROOT = Path(__file__).parents[3]
@@ -351,9 +355,9 @@ def test_the_process_does_not_wait_for_a_thread_that_hangs(tmp_path, workers):
 
 STUCK = """\
 import resource, sys, time
-from maseval.core.engine import engines, process
+from maseval.core.engine import engines, process_settings
 
-process._STANDSTILL_SECONDS, process._BEAT_SECONDS = 1.5, 0.1
+process_settings._STANDSTILL_SECONDS, process_settings._BEAT_SECONDS = 1.5, 0.1
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 kind, size = {"1": (engines.CallingThread, ()), "2": (engines.Threads, (2,))}[sys.argv[1]]
 with kind(print, *size).open():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maseval.app.results.results import run_summary
+from maseval.app.results.run_summary import run_summary
 from maseval.benchmark.tau2.evaluator import compute_pass_hat_k
 from maseval.commands import tau2
 from maseval.core.outcome import Outcome, verdict_for

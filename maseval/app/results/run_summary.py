@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from maseval.app.results.checklist import Checklist
-from maseval.app.results.costs import costs_by_role
 from maseval.app.results.measured import MeasuredScore
 from maseval.core.outcome import (
     UNJUDGED,
@@ -17,7 +16,7 @@ from maseval.core.outcome import (
 )
 from maseval.core.recorded import mapping
 from maseval.core.task import ChosenSubset
-from maseval.core.words import text_or_none, words_on_code
+from maseval.core.words import money, text_or_none, words_on_code
 from maseval.runs.config import JUDGED_BY, STOPPED, RunConfig, cell_of, mark_of_perturbation
 from maseval.stats.summary import Summary, summarise
 
@@ -197,3 +196,24 @@ def run_summary(
         judged_by=text_or_none(config.values.get(JUDGED_BY)) if config else None,
         perturbed=mark_of_perturbation(config.values) if config else None,
     )
+
+
+def costs_by_role(lines: Iterable[Outcome]) -> dict[str, float]:
+    """Return the cost of agent, user and judge; nothing if only one of them cost anything.
+
+    The agent's part is all that is neither the user's nor the judge's.
+    """
+    every = list(lines)
+    user, judge = (
+        total_cost(getattr(line, name) for line in every) or 0.0
+        for name in ("user_cost", "judge_cost")
+    )
+    agent = max(0.0, (total_cost(line.cost for line in every) or 0.0) - user - judge)
+    costs = {"agent": agent, "user": user, "judge": judge}
+    found = {role: cost for role, cost in costs.items() if cost}
+    return found if len(found) > 1 else {}
+
+
+def costs_in_words(costs: Mapping[str, float]) -> str | None:
+    """Format costs by role: ``agent $2.00, judge $0.50``; None if there are none."""
+    return ", ".join(f"{role} {money(cost)}" for role, cost in costs.items()) or None
