@@ -137,8 +137,12 @@ def test_every_folder_of_examples_says_what_is_in_it_in_a_few_lines():
         assert f"({path.parent.name})" in listed
 
 
+def _needed_by(path):
+    return needing("acp" if path.parent.name == "finished_agents" else "openai")
+
+
 @pytest.mark.parametrize(
-    "path", [pytest.param(each, marks=needing("openai"), id=each.parent.name) for each in READMES]
+    "path", [pytest.param(each, marks=_needed_by(each), id=each.parent.name) for each in READMES]
 )
 def test_the_command_of_a_folder_runs_offline(path, tau2_data, tmp_path):
     """Each in a copy of the examples, with the agent that ``maseval new`` writes beside them."""

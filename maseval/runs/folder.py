@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from itertools import count
 from pathlib import Path
 
@@ -64,8 +65,6 @@ class RunFolder(LoggedRun):
     ``damaged`` lines, count as not finished.
     """
 
-    _secrets: Secrets  # of the run that is written; whoever reads needs none
-
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Read the folder as it is now; ``read`` and ``open`` state the intent more clearly."""
         super().__init__(Path(path))
@@ -83,6 +82,11 @@ class RunFolder(LoggedRun):
         """True if the log is as the last session on this machine, by this very code, left it."""
         self.verdicts_hold = False
         """Set by whoever has seen that every verdict follows from its conversation."""
+
+    @cached_property
+    def _secrets(self) -> Secrets:
+        """Those of the run that is written; whoever only reads never asks for them."""
+        return Secrets.of({})
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "RunFolder":

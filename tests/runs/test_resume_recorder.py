@@ -204,7 +204,7 @@ class TogetherEngine:
     def submit(self, repetition):
         self._started.append(repetition)
 
-    def wait(self, timeout):
+    def wait(self):
         self._finished = [(each, self._run(each)) for each in self._started]
         self._started = []
 

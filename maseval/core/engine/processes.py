@@ -115,7 +115,8 @@ class ProcessWorkers(RemoteWorkers):
         try:
             yield
         finally:
-            idle = [one for one in self._processes if one.is_ready and not one.work]
+            # One that has not begun yet does so in the next run: it reads in the order of sending.
+            idle = [one for one in self._processes if not one.work and not one.lost]
             end_all([one for one in self._processes if one not in idle])
             self._engine.keep(idle)
 

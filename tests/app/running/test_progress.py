@@ -4,7 +4,7 @@ import pytest
 
 from maseval.app.results.run_summary import run_summary
 from maseval.app.running.progress import RunProgress
-from tests.app.results.test_results import line, planned
+from tests.app.results.test_run_summary import line, planned
 
 
 def status_after(lines):
