@@ -85,8 +85,9 @@ def differences(known, seen, width):
 
 def moves(old, new, width):
     """Yield which edges of a block are beyond where other fonts would put them."""
-    # Lines that wrap make a block taller, which moves all that follows.
-    rooms = 0.03 * width, 60 + 0.2 * old[1], 0.03 * width, 25 + 0.3 * old[3]
+    # Lines that wrap make a block taller, which moves all that follows; above the screen, too, as a
+    # failed simulation opens at its fault.
+    rooms = 0.03 * width, 60 + 0.2 * abs(old[1]), 0.03 * width, 25 + 0.3 * old[3]
     sides = "left edge", "top edge", "width", "height"
     for side, was, is_now, room in zip(sides, old, new, rooms, strict=True):
         if abs(was - is_now) > room:
