@@ -157,7 +157,8 @@ $(DEMO_READY): pyproject.toml | $(UV)
 	$(CHECK_PYTHON)
 	@echo "Setting up $(DEMO_VENV), once: maseval and the few packages it needs ..." >&2
 	@$(PYTHON) -m venv --without-pip $(DEMO_VENV)
-	@$(INSTALL) $(DEMO_VENV) -e ".[view]" >&2
+	@# pip fetches the data from the package index; uv installs it sooner than venv does.
+	@$(INSTALL) $(DEMO_VENV) -e ".[view]" pip >&2
 	@touch $@
 
 # It installs what all other environments hold. Half of the demo's setting up would go into a copy

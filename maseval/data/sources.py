@@ -12,7 +12,7 @@ import json
 import os
 import sys
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
@@ -128,23 +128,40 @@ def download_wheel(requirement: str, patience: float) -> Iterator[Path]:
 
     pip gives up an index that is silent for ``patience`` seconds.
     """
-    if importlib.util.find_spec("pip") is None:
-        raise SourceError("this Python has no pip; `python -m ensurepip` installs it")
+    python = _python_with_pip()
     import tempfile  # and with it modules that are of no use to whoever has the data
 
     with tempfile.TemporaryDirectory(prefix="maseval-data-") as name:
         folder = Path(name)
-        _run_pip(requirement, folder, patience)
+        _run_pip(python, requirement, folder, patience)
         wheel = next(folder.glob("*.whl"), None)
         if wheel is None:
             raise SourceError(f"pip brought no wheel for {requirement}")
         yield wheel
 
 
-def _run_pip(requirement: str, folder: Path, patience: float) -> None:
+def _python_with_pip() -> str:
+    """Return this Python, or the one that its environment was made with.
+
+    uv's environments have no pip.
+    """
+    if importlib.util.find_spec("pip") is not None:
+        return sys.executable
     import subprocess
 
-    command = [sys.executable, "-m", "pip", "download", requirement, "--dest", str(folder)]
+    base = str(getattr(sys, "_base_executable", "") or sys.executable)
+    with suppress(OSError):
+        if subprocess.run([base, "-c", "import pip"], capture_output=True).returncode == 0:
+            return base
+    raise SourceError(
+        "this Python has no pip; `python -m ensurepip`, or `uv pip install pip`, installs it"
+    )
+
+
+def _run_pip(python: str, requirement: str, folder: Path, patience: float) -> None:
+    import subprocess
+
+    command = [python, "-m", "pip", "download", requirement, "--dest", str(folder)]
     # A wheel is only copied; a source distribution would run code of its own.
     command += ["--no-deps", "--only-binary=:all:", "--ignore-requires-python"]
     command += [f"--timeout={patience:g}", "--retries=1", "--no-input", "-q"]

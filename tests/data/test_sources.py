@@ -1,4 +1,6 @@
 import socket
+import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -198,8 +200,19 @@ def test_an_index_that_never_answers_is_given_up(file_server, monkeypatch):
         fetched(PackageIndexSource(shop_wheel("shop-data==1.0"), patience=1))
 
 
+def test_an_environment_without_pip_uses_that_of_the_python_it_was_made_with(
+    local_index, monkeypatch
+):
+    base = sys._base_executable
+    if subprocess.run([base, "-c", "import pip"], capture_output=True).returncode:
+        pytest.skip(f"{base} has no pip")
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert fetched(PackageIndexSource(shop_wheel("shop-data==1.0"))) == EVERYTHING
+
+
 def test_a_python_without_pip_is_told_how_to_get_it(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setattr(sys, "_base_executable", "/nowhere/python")
     with pytest.raises(SourceError, match="python -m ensurepip"):
         fetched(PackageIndexSource(shop_wheel()))
 
