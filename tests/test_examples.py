@@ -144,8 +144,12 @@ def _needed_by(path):
 @pytest.mark.parametrize(
     "path", [pytest.param(each, marks=_needed_by(each), id=each.parent.name) for each in READMES]
 )
-def test_the_command_of_a_folder_runs_offline(path, tau2_data, tmp_path):
+def test_the_command_of_a_folder_runs_offline(path, tau2_data, tmp_path, monkeypatch):
     """Each in a copy of the examples, with the agent that ``maseval new`` writes beside them."""
+    # A command's "python" is that of its environment, as if this one were activated.
+    monkeypatch.setenv(
+        "PATH", os.pathsep.join([os.path.dirname(sys.executable), os.environ["PATH"]])
+    )
     shutil.copytree(CHECKOUT / "examples", tmp_path / "examples")
     assert finished("new", "agent", "my_agent", folder=tmp_path)[0] == 0
     text = path.read_text(encoding="utf-8")
