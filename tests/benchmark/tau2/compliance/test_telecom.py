@@ -107,22 +107,6 @@ def test_no_arguments_make_a_rule_raise(solo: bool, tasks: list[dict[str, Any]])
 
 
 @pytest.mark.parametrize(
-    ("text", "rules"),
-    [
-        ("Please don't enter any PIN, I will transfer you.", set()),
-        ("I've added a note to your account.", set()),
-        ("The top speed is 56 Mbps, with 5 bars.", set()),
-        ("And that one runs 56 a month.", {"telecom.plan.price"}),
-    ],
-)
-def test_what_an_agent_says(text: str, rules: set[str], tasks: list[dict[str, Any]]) -> None:
-    task = next(each for each in tasks if each["id"].startswith("[service_issue]"))
-    steps = clean_steps(task)
-    added = [*steps[:3], Say("assistant", text), Say("user", "I see."), *steps[3:]]
-    assert names(compliance_of("telecom", task, added)) == rules
-
-
-@pytest.mark.parametrize(
     ("wish", "line", "rules"),
     [
         ("My number is (555) 123-2002. I'm abroad.", LINE, set()),
@@ -163,22 +147,3 @@ def test_records_do_not_decide_if_a_user_asked_for_data_before_the_limit(
     found = compliance_of("telecom", task, steps)
     assert [each.rule for each in found.undecided] == ["telecom.refuel.need"]
     assert not names(found)
-
-
-def test_data_that_no_ticket_permits_leaves_an_agent_only_the_transfer(
-    tasks: list[dict[str, Any]],
-) -> None:
-    task = next(
-        each
-        for each in tasks
-        if each["id"].startswith("[mms_issue]") and "data_mode_off|data_usage" in each["id"]
-    )
-    transfer = Do("transfer_to_human_agents", {"summary": "more data needs a permission"})
-    done = [step for step in solo_steps(task)[:-1] if getattr(step, "name", "") != "refuel_data"]
-    stop = Say("assistant", "###STOP###")
-    assert (
-        compliance_of("telecom", task, [*done, transfer, stop], solo=True).without_breaches_found
-        is True
-    )
-    hasty = compliance_of("telecom", task, [*done[:2], transfer, stop], solo=True)
-    assert names(hasty) == {"telecom.transfer.exhausted"}

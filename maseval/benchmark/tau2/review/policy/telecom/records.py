@@ -1,9 +1,7 @@
-"""The carrier's records, the remedies for its phones, and the rules that they decide.
+"""The carrier's records, and the rules that they decide.
 
 The records that a call is about, for these and other rules, are found here, or are None, whatever
-the arguments are. A fault of a phone hides those above it: without service there is no data,
-without data there are no picture messages. So only the remedies of the lowest broken layer are
-left to try.
+the arguments are.
 """
 
 import re
@@ -11,20 +9,13 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import TypeVar
 
-from maseval.benchmark.tau2.domains.telecom import phone
 from maseval.benchmark.tau2.domains.telecom.models import (
-    APNNames,
     Bill,
     BillStatus,
     Customer,
     Line,
     LineStatus,
-    NetworkModePreference,
-    NetworkStatus,
-    NetworkTechnology,
-    PerformanceLevel,
     Plan,
-    SimStatus,
     TelecomDB,
     TelecomUserDB,
 )
@@ -238,79 +229,3 @@ def check_data_permission(call: TelecomCall) -> Iterator[Answer]:
 def gigabytes(ticket: str) -> list[float]:
     """Return the amounts of data that a ticket names."""
     return [float(each) for each in _GB.findall(ticket.lower())]
-
-
-MORE_DATA = "offer more data"
-_APN, _MODE = "reset the access point settings", "choose a newer network"
-_RIGHTS = "grant the messaging app its permissions"
-_LINE, _RESTART = "have the bill paid and resume the line", "restart the phone"
-REMEDIES = {
-    "turn airplane mode off": ("plane", "flight mode"),
-    "reseat the SIM card": ("sim",),
-    _APN: ("apn", "access point"),
-    _LINE: ("suspen", "overdue", "bill", "paid", "pay", "resum"),
-    _RESTART: ("start", "boot", "power", "turn it", "turn your"),
-    "turn mobile data on": ("mobile data", "cellular data", "data switch", "data is", "data on"),
-    "turn data roaming on": ("roam",),
-    "enable roaming on the line": ("roam",),
-    MORE_DATA: ("refuel", "more data", "data limit", "exceed", "gb", "gig"),
-    "turn data saver off": ("saver", "saving"),
-    _MODE: ("network", "prefer", "5g", "4g", "mode"),
-    "disconnect the VPN": ("vpn",),
-    "turn Wi-Fi calling off": ("calling",),
-    _RIGHTS: ("permission",),
-}
-"""The ways out that the manual knows, and the names of what they are about."""
-
-
-def is_hopeless(db: TelecomUserDB, line: Line | None) -> bool:
-    """Return True if there is a fault that only a human agent can see to."""
-    locked = db.device.sim_card_status in (SimStatus.LOCKED_PIN, SimStatus.LOCKED_PUK)
-    return locked or (line is not None and line.status == LineStatus.SUSPENDED and has_ended(line))
-
-
-def list_remedies(db: TelecomUserDB, line: Line | None, concern: str) -> list[str]:
-    """Return what can still be tried; ``concern`` is "service", "data" or "mms"."""
-    device = db.device
-    faults = {
-        "turn airplane mode off": device.airplane_mode,
-        "reseat the SIM card": device.sim_card_missing,
-        _APN: device.active_apn_settings.apn_name == APNNames.BROKEN,
-        _LINE: line is not None and line.status == LineStatus.SUSPENDED,
-    }
-    if not any(faults.values()) and device.network_connection_status == NetworkStatus.NO_SERVICE:
-        return [_RESTART]
-    if not any(faults.values()) and concern != "service":
-        faults = _faults_above(db, concern)
-    return [remedy for remedy, is_there in faults.items() if is_there]
-
-
-def _faults_above(db: TelecomUserDB, concern: str) -> dict[str, bool]:
-    """Return the faults of data, messages or speed, of which the first layer hides the others."""
-    device, around = db.device, db.surroundings
-    if not phone.mobile_data_works(db):
-        return {
-            "turn mobile data on": not device.data_enabled,
-            "turn data roaming on": around.is_abroad and not device.roaming_enabled,
-            "enable roaming on the line": around.is_abroad and not around.roaming_allowed,
-            MORE_DATA: around.mobile_data_usage_exceeded,
-        }
-    if concern == "mms" and not phone.can_send_mms(db):
-        app = device.app_statuses.get("messaging")
-        rights = app.permissions if app else None
-        over_wifi = device.wifi_calling_enabled and device.wifi_calling_mms_over_wifi
-        return {
-            _MODE: device.network_technology_connected == NetworkTechnology.TWO_G,
-            "turn Wi-Fi calling off": over_wifi,
-            _APN: device.active_apn_settings.mmsc_url is None,
-            _RIGHTS: not (rights and rights.storage and rights.sms),
-        }
-    if concern == "mms" or phone.speed_test(db).description == "Excellent":
-        return {}
-    vpn = device.vpn_details if device.vpn_connected else None
-    newest = NetworkModePreference.FOUR_G_5G_PREFERRED
-    return {
-        "turn data saver off": device.data_saver_mode,
-        _MODE: device.network_mode_preference != newest,
-        "disconnect the VPN": bool(vpn and vpn.server_performance == PerformanceLevel.POOR),
-    }

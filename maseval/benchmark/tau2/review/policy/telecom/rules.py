@@ -9,7 +9,6 @@ from typing import Any
 
 from maseval.benchmark.tau2.domains.telecom.models import Line
 from maseval.benchmark.tau2.review.policy.confirming import (
-    TRANSFER_TOOL,
     no_text_beside_a_call,
     nothing_after_a_transfer,
     one_call_at_a_time,
@@ -19,13 +18,8 @@ from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, CannotTel
 from maseval.benchmark.tau2.review.policy.telecom import records
 from maseval.benchmark.tau2.review.policy.telecom.records import (
     LINE_WRITES,
-    MORE_DATA,
-    REMEDIES,
     WRITES,
     TelecomCall,
-    gigabytes,
-    is_hopeless,
-    list_remedies,
     telecom,
 )
 from maseval.benchmark.tau2.review.talk import CallMade, Talk
@@ -40,11 +34,6 @@ from maseval.benchmark.tau2.review.values import (
 LOOKUPS = frozenset({"get_customer_by_phone", "get_customer_by_id", "get_customer_by_name"})
 _READS = frozenset({"get_details_by_id", "get_bills_for_customer", "get_data_usage"})
 _ARGUMENTS = {"phone_number": "phone number", "full_name": "name", "dob": "date of birth"}
-_MONTHLY = re.compile(
-    r"(\d{2,3}(?:[.,]\d\d)?)(?: dollars| usd)?(?: ?/ ?| a | per | each | every )mo"
-)
-_FIGURE = re.compile(r"\d+(?:\.\d+)?")
-_PLAN_PRICE = re.compile(r'"price_per_month": ([\d.]+)')
 _FIELD = re.compile(r'"(line_id|phone_number|data_used_gb|data_limit_gb)": "?([\w.-]+)')
 
 
@@ -203,27 +192,6 @@ def check_identity_for_support(talk: Talk) -> Iterator[Answer]:
         )
 
 
-@telecom.talk("plan.price", "introduction, 2nd paragraph; Change Plan", kind=Kind.DATA_FLOW)
-def check_plan_prices(talk: Talk) -> Iterator[Answer]:
-    """A price per month that the agent names was read or said before."""
-    for said in talk.agent:
-        for price in map(_amount, _MONTHLY.findall(said.lower) if "mo" in said.lower else ()):
-            known = talk.known_before(said.message_index)
-            plans = [float(each) for each in _PLAN_PRICE.findall(known)]
-            differences = {one - other for one in plans for other in plans}
-            if price not in differences.union(map(float, _FIGURE.findall(known))):
-                yield Broken(
-                    f"nothing that was read says ${price:g} per month",
-                    {"said": said.text},
-                    said.message_index,
-                )
-                return
-
-
-def _amount(text: str) -> float:
-    return float(text.replace(",", "."))
-
-
 @telecom.talk("usage.line", "Data Refueling: line of the number given", kind=Kind.DATA_FLOW)
 def check_usage(talk: Talk) -> Iterator[Answer]:
     """The use of data that the agent tells is that of the user's line."""
@@ -257,50 +225,6 @@ def _tells(text: str, line: Mapping[str, str]) -> bool:
     names = (line["line_id"].lower(), line.get("phone_number", "")[-4:])
     is_named = any(name and name in text for name in names)
     return not is_named and stands_in(text.replace("gb", " gb"), line["data_used_gb"])
-
-
-@telecom.form(
-    "transfer.exhausted",
-    "introduction, 5th and 6th paragraph; Tech support: Introduction",
-    TRANSFER_TOOL,
-)
-def check_transfer(call: TelecomCall) -> Iterator[Answer]:
-    """A user is handed over only when all that the manual knows was tried."""
-    db = call.phone
-    if db is None:
-        return
-    number = db.surroundings.phone_number
-    lines: list[Line] = call.tools.db.lines
-    line = next((each for each in lines if each.phone_number == number), None)
-    if is_hopeless(db, line):
-        if not call.calls_read:
-            yield Broken("nothing was looked into before the transfer")
-        return
-    left = list_remedies(db, line, _concern(call))
-    if call.ticket is not None:
-        if left == [MORE_DATA] and not gigabytes(call.ticket):
-            return  # which nobody permits, so that only a human can go on
-        left_undone = "; ".join(left) or "nothing, everything works"
-        yield Broken(f"still to be tried: {left_undone}", {"left": left})
-    elif left:
-        said = "\n".join(each.lower for each in call.agent_texts)
-        untried = [each for each in left if not any(name in said for name in REMEDIES[each])]
-        if any(each in call.told for each in _HUMANS):
-            yield CannotTell(f"not done: {'; '.join(left)}; did the user want a human?")
-        elif untried:
-            yield Broken(f"not tried: {'; '.join(untried)}", {"left": untried})
-
-
-_HUMANS = ("human", "person", "representative", "supervisor", "agent", "manager", "someone")
-
-
-def _concern(call: TelecomCall) -> str:
-    """Return what is to work again, by its name in what was said and by what was tried."""
-    told, tried = call.told, {each.call["name"] for each in call.calls_read}
-    if "can_send_mms" in tried or "mms" in told or "picture" in told:
-        return "mms"
-    is_data = "run_speed_test" in tried or "data" in told or "internet" in told
-    return "data" if is_data else "service"
 
 
 _FORM, _TRANSFER = "introduction, 3rd paragraph", "introduction, 5th paragraph"
