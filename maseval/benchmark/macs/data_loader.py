@@ -156,7 +156,6 @@ def data_fingerprint(domain: str) -> dict[str, str]:
 
 
 def _read_restructured(domain: str, data_dir: AnyPath | None, kind: str) -> object:
-    """Read a folder written by ``ensure_data_exists``; return None if ``data_dir`` is not one."""
     path = None if data_dir is None else Path(data_dir).expanduser()
     if path is None or path.is_file() or (path / "datasets").is_dir():
         return None
@@ -255,8 +254,8 @@ def _data_root(data_dir: AnyPath | None) -> Path:
     return default_data_dir() if data_dir is None else Path(data_dir).expanduser()
 
 
+# Edited files are not the original's, and must not be attributed to it.
 def _attribution_of(content: bytes) -> dict[str, str]:
-    """Return the attribution of the texts, if the file they come from is the original's."""
     found = hashlib.sha256(content).hexdigest()
     genuine = any(file.sha256 == found for file in MANIFEST.files.values())
     return {"attribution": ATTRIBUTION} if genuine else {}

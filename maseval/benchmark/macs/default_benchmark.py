@@ -240,7 +240,6 @@ def team_of(config: JsonObject) -> list[JsonObject]:
 
 
 def _config(agent_data: JsonObject, task: Task) -> JsonObject:
-    """Return the team of the agent data, or else of the task's domain."""
     config = agent_data
     if not agent_data.get("agents"):
         domain = task.metadata.get("domain")

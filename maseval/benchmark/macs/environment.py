@@ -180,8 +180,8 @@ class MACSGenericTool(TraceableMixin, ConfigurableMixin):
         }
 
 
+# The files give some arguments a list of types, which models fill in any way.
 def _lenient_schema(parameters: JsonObject) -> JsonObject:
-    """Return the schema to check arguments by; an argument of several types accepts any value."""
     properties = {
         name: {} if isinstance(schema.get("type"), list) else schema
         for name, schema in parameters["properties"].items()
@@ -279,7 +279,6 @@ class MACSEnvironment(Environment):
 
 
 def _key(group: str, action: JsonObject, taken: Mapping[str, JsonObject]) -> str:
-    """Return the key of an equal action, or else the first key that is free."""
     equal = next((key for key, other in taken.items() if other == action), None)
     if equal is not None:
         return equal

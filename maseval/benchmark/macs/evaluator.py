@@ -323,7 +323,6 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         }
 
     def _texts(self, traces: JsonObject) -> tuple[str, str]:
-        """Return the history and the invocations that the judge reads."""
         rows = traces.get("trajectories")
         if rows and self._primary in rows:
             return history_in(rows, self._primary), invocations_in(rows, self._primary, self._human)

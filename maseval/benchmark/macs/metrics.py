@@ -161,7 +161,6 @@ def _means(scored: Sequence[RecordedReport]) -> dict[str, float]:
 
 
 def _numbers(entry: Shape) -> dict[str, float]:
-    """Return the numeric values; true and false are one and zero."""
     return {
         key: float(value)
         for key, value in entry.items()

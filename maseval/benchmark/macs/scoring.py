@@ -77,7 +77,6 @@ def _prompts(
     human: str,
     templates: Templates,
 ) -> dict[GoalSide, tuple[str, int]]:
-    """Return the question for each side, and how many assertions it is about."""
     try:
         trajectories = conversation["trajectories"]
         history = history_in(trajectories, primary)

@@ -176,7 +176,6 @@ def trajectories_of(report: Shape) -> Trajectories:
 
 
 def _text_of(content: object) -> str:
-    """Return the text of a message; of a list of parts, the texts among them."""
     if isinstance(content, list):
         parts = (part if isinstance(part, str) else mapping(part).get("text") for part in content)
         return " ".join(str(part) for part in parts if part)
@@ -184,7 +183,6 @@ def _text_of(content: object) -> str:
 
 
 def _calls(tools: Mapping[str, _ToolTrace]) -> Iterator[tuple[str, JsonObject, object]]:
-    """Yield owner, call and answer of every call of a tool, in the order of time."""
     calls = [(name, call) for name, trace in tools.items() for call in trace.invocations]
     for name, call in sorted(calls, key=lambda each: each[1].timestamp):
         # The only agent that has the tool, or else the tool itself.

@@ -85,8 +85,8 @@ def _too_deep() -> RecursionError:
     return RecursionError("maximum recursion depth exceeded during compilation")
 
 
+# With an explicit stack, as a long chain is a deep tree.
 def _evaluate(expression: ast.expr) -> object:
-    """Compute from the leaves up; an explicit stack, as a long chain is a deep tree."""
     values: list[Any] = []
     pending: list[ast.expr | tuple[Operation, int]] = [expression]
     steps = 0
@@ -111,8 +111,8 @@ def _evaluate(expression: ast.expr) -> object:
     return values.pop()
 
 
+# Python's own words for ``5(3)`` are made by doing it: a number cannot be called.
 def _call(call: ast.Call) -> list[ast.expr | tuple[Operation, int]]:
-    """Raise what Python raises for ``5(3)``: a number cannot be called."""
     match call:
         case ast.Call(args=[ast.Starred(value=argument)]):
             return [(lambda function, value: function(*value), 2), argument, call.func]
@@ -124,8 +124,8 @@ def _call(call: ast.Call) -> list[ast.expr | tuple[Operation, int]]:
             return [(lambda function: function(), 1), call.func]
 
 
+# Only whole numbers get large enough to take long.
 def _steps(operation: Operation, left: object, right: object = None) -> int:
-    """Estimate the work of an operation on two whole numbers; all others take next to none."""
     if not (isinstance(left, int) and isinstance(right, int)):
         return 0
     if operation is operator.pow:

@@ -156,7 +156,6 @@ del DB.model_config["defer_build"]  # as of Record
 
 @once(maxsize=32)
 def _start(cls: type[DB], path: Path, sha256: str) -> Callable[[], dict[str, Any]]:
-    """A maker of initial field values, from a file with this hash."""
     raw = read_mapping(path, sha256)
     shared = {
         name: SharedTable(get_args(field.annotation)[0], raw[name])
@@ -380,7 +379,6 @@ class ToolKitBase(Generic[DBT]):
 
 
 def _stand_alone(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of one input as agent frameworks take it."""
     kept = {key: value for key, value in schema.items() if key not in _OF_A_WHOLE}
     forms = [each for each in kept.get("anyOf", ()) if each.get("type") != "null"]
     if len(forms) == 1 and len(kept["anyOf"]) > 1:

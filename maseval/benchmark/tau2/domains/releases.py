@@ -75,9 +75,8 @@ class Release:
         return self.domains[chosen.name] if having else chosen
 
 
+# Later releases keep all tasks of a domain in one file, and the splits in another.
 def _with_splits(version: str, places: Mapping[str, str]) -> DomainCatalogue:
-    """Return domains of a release whose task files hold every task, with a file of splits."""
-
     def adapt(domain: "Domain") -> "Domain":
         if domain.version == version:  # it came with this release
             return domain

@@ -81,7 +81,6 @@ class Talk:
 
     @cached_property
     def _places(self) -> tuple[list[int], ...]:
-        """The messages of the user's texts, of the agent's, and of the calls."""
         sides = self.user, self.agent, self.calls
         return tuple([each.message_index for each in side] for side in sides)
 
@@ -94,12 +93,10 @@ class Talk:
         """Return True if the user had said, or a tool answered, a text before a message."""
         return value in self.known_before(at)
 
+    # One text is searched much faster than many. An answer is known after the message with its
+    # call.
     @cached_property
     def _texts_with_places(self) -> tuple[str, list[int], list[int]]:
-        """The user's texts and the tools' answers as one text, their messages, and where each ends.
-
-        An answer is known after the message with its call.
-        """
         told = [(each.message_index, each.text) for each in self.user]
         told += [(each.message_index, each.answer) for each in self.calls]
         told.sort(key=lambda each: each[0])
@@ -113,8 +110,8 @@ def _texts_of(messages: Sequence[Tau2Message], role: str) -> Iterator[Utterance]
             yield Utterance(at, normalise(text))
 
 
+# The answers to a message's calls follow it in the order of the calls.
 def _answered_calls(messages: Sequence[Tau2Message]) -> Iterator[CallMade]:
-    """Yield the calls in order; the answers to a message's calls follow it in the same order."""
     for index, message in enumerate(messages):
         for number, call in enumerate(tool_calls_of(message) or ()):
             at = index + 1 + number

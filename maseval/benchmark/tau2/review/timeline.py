@@ -138,8 +138,6 @@ def timeline_of(case: Case) -> Timeline:
 
 
 class _Replay:
-    """A world going through a conversation, compared with its start and with the gold state."""
-
     def __init__(self, retracing: Retracing, gold: WorldSnapshot | None) -> None:
         self._retracing = retracing
         self._gold = gold
@@ -182,8 +180,8 @@ class _Replay:
             difference = error
         return RepeatedCall(index, call, self._note_change(), difference)
 
+    # Only a call that changed something makes it necessary to compare everything again.
     def _note_change(self) -> Differences:
-        """Return what the last call changed; only then is everything compared again."""
         if self._retracing.state is self._state:
             return ()
         self._state = self._retracing.state
@@ -195,7 +193,6 @@ class _Replay:
         return (now, (), self._from_gold(now)), ()
 
     def _look(self, world: World) -> tuple[_WorldThen, Differences]:
-        """Look at a state: what is before it in the tree of states is always the same."""
         before, now = self.now[0], WorldSnapshot(settle_twin(world))
         if now.state == before.state:
             return self.now, ()
@@ -209,7 +206,6 @@ class _Replay:
 def _answers(
     messages: Sequence[Tau2Message],
 ) -> tuple[dict[int, list[AnsweredCall]], ReplayError | None]:
-    """Return the calls behind each tool message, up to where the order breaks."""
     found: dict[int, list[AnsweredCall]] = {}
     try:
         for answered in calls_with_answers(messages):
@@ -246,8 +242,8 @@ def _mismatch(error: ReplayError) -> dict[str, object]:
     return {"expected": error.expected, "found": error.found}
 
 
+# A value that is absent is left out, as None is a value.
 def _difference(difference: FieldDifference) -> dict[str, object]:
-    """``was`` and ``is``, each left out where there is no such value."""
     values = {"was": difference.expected, "is": difference.found}
     known = {name: value for name, value in values.items() if value is not ABSENT}
     place = difference.place

@@ -282,7 +282,6 @@ def flights_between(
 
 @lru_cache(maxsize=32)
 def _index(flights: SharedTable[Flight]) -> Index:
-    """The flight numbers of each route, also with one or both of its ends left open."""
     index = defaultdict(list)
     for number, flight in flights.raw.items():
         for route in product((flight["origin"], None), (flight["destination"], None)):

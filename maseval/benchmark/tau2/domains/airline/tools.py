@@ -365,7 +365,6 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         raise ValueError("Too many reservations")
 
     def _offer(self, wanted: FlightInfo, cabin: Cabin, seats: int) -> ReservedFlight:
-        """A flight at its current price, if that many seats are left on it."""
         number, date = wanted.flight_number, wanted.date
         instance = self._get_flight_instance(number, date)
         if not isinstance(instance, AvailableFlight):
@@ -381,12 +380,9 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
             price=instance.prices[cabin],
         )
 
+    # A private copy of all dates of a flight would be the largest thing an environment holds, so
+    # all but the one date stay shared.
     def _take_seats(self, segment: ReservedFlight, cabin: Cabin, seats: int) -> None:
-        """Put a flight with fewer seats in the place of the old one.
-
-        A private copy of all its dates would be the largest thing an environment holds, so all
-        but the one date stay shared.
-        """
         number, date = segment.flight_number, segment.date
         flight = self.db.flights.view(number)
         instance = cast(AvailableFlight, flight.dates[date])
@@ -403,11 +399,8 @@ def _require_record(look_up: Callable[[str], RecordT], kind: str, key: str) -> R
         raise ValueError(f"{kind} {key} not found") from None
 
 
+# Anything but mappings stays as it came, as in v0.2.0: it fails where it is used, or is stored.
 def _built(model: type[RecordT], items: Iterable[RecordT | dict[str, Any]]) -> list[RecordT]:
-    """Records from what a model wrote, if it wrote mappings only.
-
-    Anything else stays as it came: it fails where it is used, or is stored.
-    """
     if all(isinstance(item, dict) for item in items):
         return [model.model_validate(item) for item in items]
     return cast(list[RecordT], items)
@@ -416,7 +409,6 @@ def _built(model: type[RecordT], items: Iterable[RecordT | dict[str, Any]]) -> l
 def _find_kept_flight(
     reservation: Reservation, wanted: FlightInfo, cabin: Cabin
 ) -> ReservedFlight | None:
-    """The flight of a reservation that is wanted again, in the same cabin."""
     for flight in reservation.flights:
         same = flight.flight_number == wanted.flight_number and flight.date == wanted.date
         if same and cabin == reservation.cabin:
@@ -432,7 +424,6 @@ def _date_of_arrival(flight: DirectFlight, date: str) -> str:
 
 
 def _check_payments(user: User, payments: list[Payment], total_price: int) -> None:
-    """Refuse payments that the user cannot make, or that do not add up to the price."""
     for payment in payments:
         method = user.payment_methods.get(payment.payment_id)
         if method is None:
@@ -446,8 +437,8 @@ def _check_payments(user: User, payments: list[Payment], total_price: int) -> No
         )
 
 
+# A certificate is used up whatever it was worth.
 def _charge(user: User, payment: Payment) -> None:
-    """Take a checked payment; a certificate is used up whatever it was worth."""
     method = user.payment_methods[payment.payment_id]
     if isinstance(method, GiftCard):
         method.amount -= payment.amount
@@ -456,7 +447,6 @@ def _charge(user: User, payment: Payment) -> None:
 
 
 def _settle(user: User, payment_id: str, price: int) -> list[Payment]:
-    """Charge what a change costs, or refund it if negative; entries for the payment history."""
     method = user.payment_methods.get(payment_id)
     if method is None:
         raise ValueError("Payment method not found")

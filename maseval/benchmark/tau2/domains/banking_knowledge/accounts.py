@@ -243,6 +243,7 @@ class AccountTools(Desk):
             "calculations are applied going forward.",
         )
 
+    # Savings accounts write their holdings without a dollar sign, so each tool says how it writes.
     def _credit(
         self,
         kind: str,
@@ -254,7 +255,6 @@ class AccountTools(Desk):
         needed: str,
         write: Callable[[float], str],
     ) -> str:
-        """Book a credit; ``write`` gives the new holdings in the form of such accounts."""
         if not account_id or not credit_type or amount is None:
             raise Refused("Error: Missing required parameters.")
         credited = number(amount, "Invalid credit amount. Must be a number.")
@@ -304,7 +304,6 @@ def _is_eligible(account_type: str, held: Sequence[Row]) -> bool:
 
 
 def _has(held: Sequence[Row], kinds: Collection[str], min_age: int | None = None) -> bool:
-    """Return True if a customer has had an open account of such a kind for so many days."""
     return any(
         row.get("account_type", row.get("class", "")) in kinds
         and is_active(row)
@@ -321,7 +320,6 @@ def _age(account: Row) -> int:
 
 
 def _closing_fee(account: Row) -> int:
-    """Return the fee for closing an account so soon."""
     levels = CLOSING_FEES.get(account.get("class", ""), {})
     fee, days = levels.get(account.get("level", ""), (0, 0))
     opened = account.get("date_opened")

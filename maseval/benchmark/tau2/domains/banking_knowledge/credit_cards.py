@@ -319,7 +319,6 @@ class CreditCardTools(Desk):
         )
 
     def _card_of(self, account_id: str, user_id: str) -> Row:
-        """A customer's card, by its key."""
         return self._owned("credit_card_accounts", "Credit card account", account_id, user_id)
 
     def _owned(self, table: str, kind: str, account_id: str, user_id: str) -> Row:

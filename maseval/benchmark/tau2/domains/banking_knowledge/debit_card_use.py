@@ -176,7 +176,6 @@ class DebitCardOrderTools(Desk):
         self.db.bank_account_transaction_history.add(transaction, row)
 
     def _issue(self, account_id: str, user_id: str, design: str) -> str:
-        """Make the card; gives its id."""
         card = "dbc_" + hex_id(f"debit_card:{account_id}:{user_id}:{TODAY}", 12)
         users = self.db.users
         name = users.view(user_id).get("name", "CARDHOLDER") if user_id in users else "CARDHOLDER"
@@ -196,8 +195,8 @@ class DebitCardOrderTools(Desk):
         self.db.debit_cards.add(card, row)
         return card
 
+    # The first closed card of an account gives the reason, not the last.
     def _issue_reason(self, account_id: str) -> str:
-        """Return the reason for issuing a card, as the account's first closed card gives it."""
         cards = [r for r in self.db.debit_cards.views() if r.get("account_id") == account_id]
         if not cards:
             return "new_account"
@@ -212,8 +211,8 @@ def _excess(fee: float | None) -> float:
         return 0
 
 
+# This one tool of the original reads holdings with a dollar sign as nothing.
 def _holdings(account: Row) -> float:
-    """The holdings as this one tool reads them: with a dollar sign they count as nothing."""
     try:
         return float(str(account.get("current_holdings", "0")).replace(",", ""))
     except ValueError:
@@ -226,7 +225,6 @@ def _any_of(table: BankTable, account_id: str, status: str) -> bool:
 
 
 def _digits(seed: str, length: int, count: int) -> str:
-    """The first decimal digits of an id, filled up with zeros from the left."""
     digits = "".join(c for c in hex_id(seed, length) if c.isdigit())
     return digits[:count].zfill(count)
 
@@ -381,7 +379,6 @@ class DebitCardUseTools(Desk):
     def _activate(
         self, tool: str, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
     ) -> str:
-        """Activate a card that this tool is for; gives the reason for which it was issued."""
         require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
         _require_good_pin(pin)
         _require_digits(cvv, 3, "CVV")
@@ -403,7 +400,6 @@ class DebitCardUseTools(Desk):
         return reason
 
     def _retire(self, card_id: str, change: Row) -> str:
-        """Change all other active cards of the same account; gives their ids."""
         cards = self.db.debit_cards
         account_id = cards.view(card_id).get("account_id")
         others = [

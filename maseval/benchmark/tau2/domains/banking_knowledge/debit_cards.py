@@ -216,8 +216,8 @@ def _alert_cleared(card: Row, card_id: str) -> str:
     )
 
 
+# Two fields have other names in the listing than in the table.
 def _listing_row(card: Row) -> Row:
-    """A card as the listing shows it: two of its fields have other names there."""
     if "last_4_digits" in card and "card_number_last_4" not in card:
         card["card_number_last_4"] = card.pop("last_4_digits")
     for name in ("issue_date", "created_date"):
@@ -294,7 +294,6 @@ class DebitCardLimitTools(Desk):
         )
 
     def _card_in_good_standing(self, card_id: str) -> tuple[Row, Row]:
-        """An active card and its account, which is open and not too young."""
         card = self._debit_card(card_id)
         if card.get("status") != "ACTIVE":
             raise Refused(
@@ -338,8 +337,8 @@ def _require_age(account: Row) -> None:
         )
 
 
+# Only machines have a default, by the level of the account.
 def _default_limit(limit_type: str, account: Row) -> int:
-    """The limit of a card that has none of its own: for machines its account's level decides."""
     if limit_type == "purchase":
         raise Refused(
             "Error: The card does not have a daily purchase limit configured. This may be a "

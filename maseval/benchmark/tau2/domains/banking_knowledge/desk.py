@@ -350,13 +350,12 @@ class Desk(ToolKitBase[BankingDB]):
     def _listing(self, table: str, field: str | None = None, value: object = None) -> str:
         return listing(table, self.db.table(table), field, value)
 
+    # The account is looked for by a query, so that a quotation mark in an id has its effect.
     def _require_credit_card(self, account_id: str) -> None:
-        """Refuse an account that the query engine does not find."""
         if is_empty(self._listing("credit_card_accounts", "account_id", account_id)):
             raise Refused(f"Error: Credit card account '{account_id}' not found.")
 
     def _row(self, table: str, key: str, error: str) -> Row:
-        """The row with that id, to read or to change."""
         rows = self.db.table(table)
         if key not in rows:
             raise Refused(f"Error: {error}")

@@ -69,8 +69,9 @@ class BM25:
                 self._postings.setdefault(word, []).append((index, weight))
         self._idf = self._inverse_document_frequencies()
 
+    # As in rank-bm25, words so common that they would count against a document get a share of the
+    # mean.
     def _inverse_document_frequencies(self) -> dict[str, float]:
-        """Return the rarity of each word; very common words get a share of the mean."""
         idf = {
             word: math.log(self._size - len(found) + 0.5) - math.log(len(found) + 0.5)
             for word, found in self._postings.items()
@@ -153,8 +154,8 @@ class KnowledgeBase:
         return [document for document in found if document is not None]
 
 
+# What an agent writes need not be a regular expression: then it means itself.
 def _compile(pattern: str, flags: int) -> re.Pattern[str]:
-    """Compile an agent's search pattern; a text that is no regular expression means itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # about what agents write, not about us
         try:
@@ -309,8 +310,8 @@ def rerank(query: str, hits: Sequence[Hit], min_score: int) -> list[Hit]:
     return sorted(rated, key=lambda hit: -hit.score)
 
 
+# A request that failed has no rating (None), an answer that cannot be read the worst (0).
 def _rating(model: ModelAdapter, query: str, hit: Hit) -> int | None:
-    """Return 0 to 10; 0 for an answer that cannot be read, None for a request that failed."""
     banking = load_texts("1.0.1", verbose=0).prompts["banking"]
     question = banking["reranker_prompt"].format(query, hit.document.content)
     options = {"reasoning_effort": "low", "response_format": _ANSWER}
@@ -446,7 +447,6 @@ class Shell:
 
 
 def _find_escape(command: str) -> str | None:
-    """Return what in a command could lead out of the folder; quoted parts are not looked at."""
     bare = command
     for quoted in _QUOTED:
         bare = quoted.sub('""', bare)
@@ -461,8 +461,8 @@ def _find_escape(command: str) -> str | None:
     return "$HOME" if "$HOME" in bare or "${HOME}" in bare else None
 
 
+# Owners and times differ from machine to machine, and answers must not.
 def _normalise_listing(text: str) -> str:
-    """The same on every machine: whose files they are, and when they were made, is left out."""
     return _LISTED.sub(r"\1kb_user  kb_group  \2 Jan  1 00:00 \3", text)
 
 

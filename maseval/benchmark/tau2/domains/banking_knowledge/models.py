@@ -220,7 +220,6 @@ _NOT_COUNTED = {
 
 @once(maxsize=8)
 def _load_tables(path: Path, sha256: str) -> dict[str, tuple[SharedRows, str]]:
-    """The tables of a file with this hash."""
     raw = read_mapping(path, sha256)
     forms = {name: _TableForm.model_validate(table) for name, table in raw.items()}
     return {name: (SharedRows(form.data), form.notes) for name, form in forms.items()}

@@ -398,8 +398,8 @@ class TransactionTools(Desk):
         return executed(tool, heading, shown_or_none)
 
 
+# A row without a readable date counts as the oldest.
 def _booking_date(row: Row) -> datetime:
-    """Return the booking date of a transaction; without a readable date it counts as the oldest."""
     for form in ("%m/%d/%Y %H:%M:%S", "%m/%d/%Y"):
         try:
             return datetime.strptime(str(row.get("date", "")), form)

@@ -317,8 +317,8 @@ class KnowledgeUserTools(Desk):
             return f"Error: Database '{database_name}' not found. Available: {names}"
         return answer(database_name, self.db.table(database_name), constraints)
 
+    # The call is noted whatever becomes of it, and only then made.
     def _note_call(self, name: str, arguments: Mapping[str, object]) -> None:
-        """Refuse what the agent did not give; note the call, whatever becomes of it."""
         if "No records found" in self._listing("user_discoverable_tools", "tool_name", name):
             raise Refused(
                 f"Error: Tool '{name}' has not been given to you by the agent. The agent must "

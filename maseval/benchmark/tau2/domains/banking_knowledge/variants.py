@@ -280,7 +280,6 @@ def _sections(documents: Iterable[Document]) -> str:
 
 
 def _searching(name: str, template: str, search: SearchOptions = _PLAIN) -> list[KnowledgeVariant]:
-    """The variants of one search of the knowledge base: rated or not, with grep or without."""
     return [
         KnowledgeVariant(
             f"{name}{'_reranker' if rated else ''}{'_grep' if grep else ''}",

@@ -405,21 +405,18 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         _require(payment_method_id, methods, "Payment method not found")
         return methods[payment_method_id]
 
+    # Only gift cards keep account of what is paid with them.
     def _settle(self, user_id: str, payment_method_id: str, amount: float) -> None:
-        """Give an amount to a customer, or take it; only gift cards keep account of it."""
         if isinstance(self._payment_method(user_id, payment_method_id), GiftCard):
             card = cast(GiftCard, self.db.users[user_id].payment_methods[payment_method_id])
             card.balance = round(card.balance + amount, 2)
 
 
+# No tool changes names or email addresses, so those of the file are looked up in an index. A model
+# may ask for what is no text, and gets the error of the comparison.
 def _users_found(
     users: Table[User], index: Callable[[SharedTable[User]], Mapping[str, list[str]]], *words: str
 ) -> Iterator[User]:
-    """The users to look at for one whose words in an index are these, in the table's order.
-
-    No tool changes names or email addresses, so those of the file are looked up. A model may ask
-    for what is no text, and gets the error of the comparison.
-    """
     texts = [word.lower() for word in words if isinstance(word, str)]
     if users.added_keys() or len(texts) < len(words):
         return users.views()
@@ -459,7 +456,6 @@ def _require(key: str, known: Container[str], refusal: str) -> None:
 
 
 def _require_ordered(order: Order, item_ids: list[str], refusal: str) -> None:
-    """Refuse the first item id that is listed more often than it was ordered."""
     ordered = [item.item_id for item in order.items]
     for item_id in item_ids:
         if item_ids.count(item_id) > ordered.count(item_id):

@@ -252,7 +252,6 @@ def _mobile_signs(device: PhoneDevice) -> list[str]:
 
 
 def _phone_of(company: TelecomDB) -> TelecomUserDB:
-    """The customer's database that belongs to the company's; a new one if there is none."""
     if not isinstance(company.user_db, TelecomUserDB):
         company.user_db = TelecomUserDB()
     assert isinstance(company.user_db, TelecomUserDB)
@@ -262,8 +261,6 @@ def _phone_of(company: TelecomDB) -> TelecomUserDB:
 def _switch(
     wanted: bool, toggle: Callable[[TelecomUserDB], bool], answer: str
 ) -> Callable[["PhoneStage"], str]:
-    """Make a method for tasks that toggles until a switch is as wanted, and at least once."""
-
     @for_tasks
     def turn(self: "PhoneStage") -> str:
         # Also where the switch is already as wanted: the searches and side effects count.

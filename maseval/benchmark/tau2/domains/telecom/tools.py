@@ -385,6 +385,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         self._bills_opened += 1
         return f"{self._bill_prefix}{self._bills_opened:08d}"
 
+    # Every month that a bill is for has 31 days.
     def _open_bill(
         self,
         customer: Customer,
@@ -392,7 +393,6 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         month: dt.date = dt.date(2025, 3, 1),
         status: BillStatus = BillStatus.DRAFT,
     ) -> Bill:
-        """A new bill for a month of 31 days that begins with ``month``."""
         bill = Bill(
             bill_id=bill_id,
             customer_id=customer.customer_id,

@@ -88,10 +88,10 @@ class TelecomUserTools(PhoneStage, predictable=True):
             )
         return self._with_status_bar(f"Preferred Network Mode set to: {chosen.value}")
 
+    # As in the original, unknown names are refused and anything that is no text is stored.
     def _choose_network_mode(
         self, mode: NetworkModePreference | str
     ) -> NetworkModePreference | None:
-        """Return what was stored. Unknown names are refused; anything else is stored as it is."""
         if isinstance(mode, str):
             try:
                 mode = NetworkModePreference(mode)

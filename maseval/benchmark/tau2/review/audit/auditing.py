@@ -61,7 +61,6 @@ def gold_raises(task: AuditedTask) -> Iterator[TaskFinding]:
 
 
 def _is_led_there(task: AuditedTask, call: Tau2ToolCall) -> bool:
-    """Return True if the user says what a look-up is about, and the action is not scored."""
     values = [str(value).lstrip("#") for value in call["arguments"].values()]
     told = all(value.lower() in task.scenario.lower() for value in values)
     return bool(values) and told and not task.counts(RewardType.ACTION)
@@ -208,7 +207,6 @@ def against_the_policy(task: AuditedTask) -> Iterator[TaskFinding]:
 
 
 def _outside_the_schema(task: AuditedTask, action: Action) -> Iterator[str]:
-    """Arguments that the tool's own description does not offer."""
     kit = toolkit_with(task.audited.domain, action)
     if kit is None:
         yield f"the {action.requestor} has no tool {action.name!r}"
@@ -277,8 +275,6 @@ def audit(
 
 
 class _Audit:
-    """The audit of one domain of one release."""
-
     def __init__(
         self, named: str | Domain, split: str, data_dir: AnyPath | None, release: Release
     ) -> None:
@@ -309,7 +305,6 @@ class _Audit:
 
 
 def _with_task(audits: Sequence[_Audit], task_id: str) -> list[_Audit]:
-    """Leave one task to each audit that has it."""
     found = []
     for each in audits:
         ids = [str(raw.get("id")) for raw in each.raw_tasks]
@@ -323,8 +318,8 @@ def _with_task(audits: Sequence[_Audit], task_id: str) -> list[_Audit]:
     return found
 
 
+# A task's own functions run here: what goes wrong in them is a finding about the task.
 def _look(task: AuditedTask, looks: Iterable[TaskCheck]) -> Iterator[TaskFinding]:
-    """Yield the findings about one task; what goes wrong in playing it is one as well."""
     try:
         for look in looks:
             yield from look(task)
@@ -363,13 +358,12 @@ def _faults_of_files(
                 yield from _faults_in_playing(audited, raw)
 
 
+# Several splits may stand in one file, which is then read once.
 def _splits(domain: Domain) -> list[str]:
-    """Return a split for each file of tasks."""
     return list({file: split for split, file in domain.task_files.items()}.values())
 
 
 def _faults_in_playing(audited: AuditedDomain, raw: RawTask) -> Iterator[TaskFinding]:
-    """Yield why nobody can pass a task."""
     try:
         task = AuditedTask.of(audited, raw)
     except TaskFormatError as error:

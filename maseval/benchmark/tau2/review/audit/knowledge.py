@@ -66,7 +66,6 @@ def texts_in_no_answer(task: AuditedTask) -> Iterator[TaskFinding]:
 
 
 def _words_of(text: str) -> set[str]:
-    """Return the words of a text, ids with their signs."""
     return {*re.findall(r"#?[\w@.+-]*\w", text)}
 
 
@@ -74,8 +73,8 @@ def _has_word(text: str, sought: str) -> bool:
     return re.search(rf"(?<![\w.]){re.escape(sought)}(?![\w]|\.\d)", text) is not None
 
 
+# Short words and dates are left out: too many texts have them by chance.
 def _ids(value: object) -> Iterator[str]:
-    """Yield the texts that are ids: one word with a digit, four characters or more, no date."""
     words = (text for text in texts_in(value) if re.fullmatch(r"#?\w*\d\w*", text))
     return (word for word in words if len(word) >= 4)
 
@@ -120,8 +119,8 @@ class Reader:
         self.heard.append(text)
         self.known |= _words_of(text)
 
+    # Before anything is written, tasks that begin alike get the same answers, which are kept.
     def _ask(self, tool: ReadingTool, arguments: Mapping[str, object]) -> None:
-        """Hear an answer; before anything was written, tasks that begin alike share it."""
         answers = {} if self._gold_is_played else self._task.audited.answers
         key = (self._task.spec.start.key, tool.name, tuple(arguments.items()))
         if key not in answers:
@@ -150,14 +149,14 @@ def persona_contradictions(task: AuditedTask) -> Iterator[TaskFinding]:
         yield _contradiction(task, f"id in {table}", value, f"{table} has no such record")
 
 
+# A wrong fact may be meant: then the gold tries it, or the user is told a right one as well.
 def _is_led_there(task: AuditedTask, pattern: re.Pattern[str], value: str) -> bool:
-    """Return True if a wrong fact is meant: the gold tries it, or a right one is told as well."""
     tried = any(value in action.arguments.values() for action in task.spec.actions)
     return tried or any(map(task.is_in_the_world, pattern.findall(task.scenario)))
 
 
+# What the reference solution writes is a new value, such as a changed address.
 def _is_written(task: AuditedTask, value: str) -> bool:
-    """Return True if the reference solution puts a value into the records: then it is a new one."""
     writes = (each for each in task.spec.actions if task.setting.may_write(each.call()))
     return any(value in str(action.arguments) for action in writes)
 
@@ -173,7 +172,6 @@ def _contradiction(
 
 
 def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:
-    """Words that look like the ids of a table and are not among them."""
     words = sorted(_words_of(task.scenario))
     start = task.new_world()
     for name, table in task.audited.tables.items():
@@ -184,9 +182,9 @@ def _unknown_ids(task: AuditedTask) -> Iterator[tuple[str, str]]:
                 yield word, name
 
 
+# Tables whose ids differ in form, or have no digits, say nothing about a word that is no id.
 @lru_cache(maxsize=256)
 def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
-    """Return a pattern for the ids of a table, or None if they differ in form or have no digits."""
     keys = audited.tables[table]
     digits = {re.sub(r"\d", "9", key) for key in keys}
     if len(digits) == 1:

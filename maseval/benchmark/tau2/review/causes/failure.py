@@ -94,15 +94,11 @@ class Conversation:
                     yield value, source
 
     def _given_by_user(self, value: str, before: int) -> int | None:
-        """Return the first message in which the user gives a value."""
         given = (said for said in self.talk.user_before(before) if _has(said.text, value))
         return next((said.message_index for said in given), None)
 
+    # What a tool reads after the next write may be what the user has made up.
     def _is_known(self, value: str, before: int) -> bool:
-        """Return True if the user can have a value: from the task, the agent, or the database.
-
-        What a tool reads after the next write may be what the user has made up.
-        """
         if _has(self.scenario, value) or _has(self._gold_text, value):
             return True
         if any(_has(each.text, value) for each in self.talk.agent_before(before)):
@@ -272,7 +268,6 @@ def _in_common(one: Tau2ToolCall, other: Tau2ToolCall) -> int:
 
 
 def _differing(name: str, made: object, wanted: object) -> Iterator[Difference]:
-    """Yield the single values in which two calls differ, under the names of their arguments."""
     if isinstance(made, dict) and isinstance(wanted, dict):
         for key in {**made, **wanted}:
             yield from _differing(str(key), made.get(key), wanted.get(key))

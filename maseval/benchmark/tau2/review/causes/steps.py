@@ -51,12 +51,9 @@ def explain_with_cause(subject: ScoredCase) -> tuple[Explanation, Finding | None
     return explanation, None if explanation.passed else _cause(subject, explanation)
 
 
+# If it is known what is right, a conversation that is not that either is held against what is
+# right.
 def _cause(subject: ScoredCase, explanation: Explanation) -> Finding:
-    """Return what the first step says that answers.
-
-    If the task is wrong and it is known what is right, a conversation that is not that either is
-    held against what is right.
-    """
     failure = Failure(subject.case, explanation)
     corrected = score_corrected(subject) if explanation.sound is None else None
     if corrected is not None and explanation.replay_fault is None:
@@ -90,6 +87,7 @@ _LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TOO_MANY_ERRORS)
 _LOOP = 5
 
 
+# The rule of a finding is the name of its step, filled in where the steps are asked.
 def _blame(
     who: Who,
     kind: str,
@@ -99,7 +97,6 @@ def _blame(
     grade: Grade = "proven",
     evidence: tuple[str, ...] = (),
 ) -> Finding:
-    """Return a finding; the name of the step is filled in by whoever asks the steps."""
     return Finding("cause", who, kind, "", text, grade=grade, message=message, evidence=evidence)
 
 
@@ -263,7 +260,6 @@ def not_decided(failure: Failure) -> Finding:
 
 
 def _main_fact(failure: Failure) -> tuple[str, int | None]:
-    """Return what went wrong in a sentence, and the message that shows it."""
     if failure.ending in _LIMITS:
         return _cut_off(failure), None
     for pair in failure.pairs:
@@ -295,7 +291,6 @@ def _undecided(failure: Failure, text: str, message: int | None = None) -> Findi
 
 
 def _short(call: Tau2ToolCall) -> str:
-    """Return a call by its tool and its record; one without a record with what fits in a line."""
     about = record(call)
     if about is not None:
         return f"{call['name']}({about})"
@@ -304,7 +299,6 @@ def _short(call: Tau2ToolCall) -> str:
 
 
 def _facts(failure: Failure) -> Iterator[str]:
-    """Yield what was made wrong and what is missing."""
     for pair in failure.pairs:
         yield f"message {pair.made.message_index}: {render_call(pair.made.call)}"
         yield from (f"  {each}" for each in pair.differences)

@@ -197,8 +197,8 @@ def _in_release(
     return (each for each in errata if each.domain in names and tasks in each.releases)
 
 
+# An own domain's errata may be edited while a program runs: a changed file is read again.
 def _by_task(file: Path) -> ErrataByTask:
-    """Return the errata of a file by domain and task; it is read again only if it changed."""
     try:
         state = os.stat(file)
     except FileNotFoundError:

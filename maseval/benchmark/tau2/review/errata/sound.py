@@ -98,7 +98,6 @@ def other_right_end(case: Case, errata: Sequence[Erratum], official: RewardInfo)
 def _differences(
     setting: Setting, gold: Sequence[Action], accepted: Sequence[Action]
 ) -> Iterator[str]:
-    """Yield the writes, and their arguments, in which another solution differs from the gold."""
     ours, theirs = (
         [(each.name, each.arguments) for each in steps if setting.may_write(each.call())]
         for steps in (gold, accepted)
@@ -126,8 +125,6 @@ def _instead(noun: str, found: object, wanted: object) -> str:
 
 
 class _MadeAlike(NamedTuple):
-    """The writes of a conversation that are those of a solution, and how they differ from it."""
-
     actions: Sequence[Action]
     words: Sequence[str]
     chosen: bool
@@ -149,7 +146,6 @@ class _Twin(NamedTuple):
 
 
 def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
-    """Find the writes of a solution in a conversation; None if one is missing or not alike."""
     setting = case.setting
     steps = [each for each in solution if setting.may_write(each.call())]
     made = [
@@ -187,10 +183,10 @@ def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
     return _MadeAlike([*before, *as_made], words, any(twin.chosen for twin in twins), said)
 
 
+# More than other words and open choices make it another call, and no twin.
 def _twin(
     domain: Domain, wanted: Tau2ToolCall, made: Tau2ToolCall, at: int, scenario: str
 ) -> _Twin | None:
-    """Hold a call against a step; None if they differ in more than words and open choices."""
     (name, ours), (made_name, theirs) = inner_call(wanted), inner_call(made)
     if (name, wanted["requestor"]) != (made_name, made["requestor"]):
         return None
@@ -225,7 +221,6 @@ def _twin(
 
 
 def _spelling(text: object) -> object:
-    """Return a text in one spelling: without case and signs, common abbreviations alike."""
     if not isinstance(text, str):
         return text
     words = _WORD.findall(_SIGNS.sub("", text.casefold()))
@@ -233,10 +228,10 @@ def _spelling(text: object) -> object:
     return _ALIKE.get(whole, " ".join(_ALIKE.get(word, word) for word in words))
 
 
+# Lists that belong together, such as items and what replaces them, must move together.
 def _keys_in_other_order(
     wanted: Mapping[str, Any], made: Mapping[str, Any], keys: Sequence[str]
 ) -> Sequence[str]:
-    """Return the keys if their lists, taken together, have the same members in another order."""
     ours, theirs = ([each.get(key) for key in keys] for each in (wanted, made))
     lists = [each for each in (*ours, *theirs) if isinstance(each, list)]
     if len(lists) < 2 * len(keys) or len({len(each) for each in lists}) != 1:
@@ -246,7 +241,6 @@ def _keys_in_other_order(
 
 
 def _brief(value: object) -> str:
-    """Return a value in short: of records in a list only what names them."""
     if isinstance(value, list):
         return " and ".join(map(_brief, value))
     if isinstance(value, Mapping):
@@ -255,8 +249,8 @@ def _brief(value: object) -> str:
     return str(value)
 
 
+# Two new records get their ids in order, so their calls cannot be swapped.
 def _may_be_swapped(setting: Setting, steps: Sequence[Action], twins: Sequence[_Twin]) -> bool:
-    """Return True if steps made in another order are about other records, or make new ones."""
     creates = _creating(setting, steps)
     for (first, one), (second, other) in combinations(enumerate(twins), 2):
         if one.at < other.at or (creates[first] and creates[second]):
@@ -268,7 +262,6 @@ def _may_be_swapped(setting: Setting, steps: Sequence[Action], twins: Sequence[_
 
 
 def _creating(setting: Setting, steps: Sequence[Action]) -> list[bool]:
-    """Return for each step of a solution True if it makes a new record."""
     world, created = evaluator_world(setting), []
     for step in steps:
         before = _records(world.tools.db)
@@ -281,11 +274,8 @@ def _records(database: Any) -> int:
     return sum(len(table) for _, table in database if isinstance(table, Table))
 
 
+# Of an id its kind is enough, as in "gift card". A domain without rules asks for no agreement.
 def _are_said(values: Sequence[str], case: Case) -> bool:
-    """Return True if each choice was named by the user, or to the user before its last text.
-
-    Of an id its kind is enough, as in "gift card". A domain without rules asks for no agreement.
-    """
     if not case.setting.domain.rules:
         return True
     talk = Talk(case.messages)
@@ -295,8 +285,8 @@ def _are_said(values: Sequence[str], case: Case) -> bool:
     return all(all(word in said for word in kind.split()) for kind in kinds)
 
 
+# What the reference solution does itself is not held against a conversation.
 def _chosen_well(case: Case) -> bool:
-    """Return True if the policy's rules have nothing against the writes that are not the gold's."""
     if not case.setting.domain.rules:
         return True
     found = check_case(case)
@@ -366,7 +356,6 @@ def _gold_faults(key: GoldKey, told: str, ticket: str | None) -> tuple[str, ...]
 
 
 def _faults_of_gold(setting: Setting, told: str, ticket: str | None) -> Iterator[str]:
-    """Yield why the reference solution of a task cannot be what a right agent does."""
     criteria = setting.task.evaluation_criteria
     if criteria is None:
         return

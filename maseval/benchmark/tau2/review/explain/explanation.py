@@ -303,7 +303,6 @@ def _explain_end_state(subject: ScoredCase, passed: bool) -> dict[str, Any]:
 
 
 def _calls_decide(subject: ScoredCase) -> bool:
-    """Return True if the verdict failed at something that tool calls decide."""
     info = subject.reward_info
     failed = {
         RewardType.DB: not (info["db_check"] or {"db_match": True})["db_match"],
@@ -314,7 +313,6 @@ def _calls_decide(subject: ScoredCase) -> bool:
 
 
 def _histories(subject: ScoredCase) -> tuple[WorldHistory, WorldHistory] | None:
-    """Return how conversation and gold went, if the end state counts and is not the gold one."""
     check = subject.reward_info["db_check"]
     if check is None or check["db_match"] or not subject.case.counts(RewardType.DB):
         return None

@@ -69,11 +69,8 @@ class RepairSearch:
         self.writes = [each for each in every if self.setting.may_write(each.call)]
         self.missing = list(self._missing())
 
+    # Where actions count by themselves, one that only reads may be missing as well.
     def _missing(self) -> Iterator[Action]:
-        """Yield the actions for which no recorded call stands; one call stands for one action.
-
-        Where actions count by themselves, one that only reads may be missing as well.
-        """
         left = [call for _, call in self.writes]
         for action in self.case.task.actions:
             wanted = self._call(action)
@@ -87,8 +84,8 @@ class RepairSearch:
             else:
                 del left[at]
 
+    # An agent that works alone makes the user's calls too.
     def _call(self, action: Action) -> Tau2ToolCall:
-        """Return the action as a call; an agent that works alone makes the user's too."""
         call = action.call()
         return {**call, "requestor": "assistant"} if self.setting.solo else call
 
@@ -161,7 +158,6 @@ class RepairSearch:
         return Repair(None, True, self.tried, "no set of such changes leads there")
 
     def _first(self, suspects: list[int], needed: Sequence[Needed]) -> list[int | Action] | None:
-        """Return a set that works and from which nothing can be taken away."""
         guesses = [suspects, list(range(len(self.writes)))]
         for dropped in guesses if guesses[0] != guesses[1] else guesses[:1]:
             chosen: list[int | Action] = [*dropped, *self.missing]
@@ -205,7 +201,6 @@ class RepairSearch:
 def _by_size(
     everything: Sequence[int | Action], most: int, needed: Sequence[Needed]
 ) -> Iterator[Sequence[int | Action]]:
-    """Yield the sets of fewer than ``most`` members that have what is needed, by size."""
     for size in range(1, most):
         for chosen in combinations(everything, size):
             if _has(chosen, needed):

@@ -71,8 +71,8 @@ def score_corrected(subject: ScoredCase) -> ScoredCase | None:
         return None
 
 
+# A failure that no judge could turn into a pass needs no judge.
 def _verdict(case: Case, nl_model: ModelAdapter | None) -> RewardInfo:
-    """Score a case; a failure that no judge could turn needs no judge."""
     try:
         return score(case, nl_model=nl_model).reward_info
     except NoJudgeError as error:

@@ -146,11 +146,11 @@ def _differing_row(
     return _differing_fields(FieldPlace(side, table, row), _parse(expected), _parse(found))
 
 
+# Small tables are kept as one text, of which the records are read when they differ.
 @lru_cache(maxsize=8192)
 def _differing_list(
     side: DatabaseSide, table: str, expected: str | None, found: str | None
 ) -> Sequence[FieldDifference]:
-    """Compare a table that is small enough to be kept as one text."""
     rows = dict.fromkeys(row for each in (expected, found) if each for row in _rows_in(each))
     return [
         difference
@@ -170,8 +170,8 @@ def _differing_fields(
     ]
 
 
+# A table that is one value, and no list of records, is called None.
 def _rows_in(content: str) -> Iterable[str | None]:
-    """Return the records of a small table; None alone stands for a table that is one value."""
     whole = by_id(content)
     return whole if content.startswith("[") and isinstance(whole, dict) else (None,)
 
@@ -210,9 +210,9 @@ def _same(one: object, other: object) -> bool:
     return one is other or (one == other and repr(one) == repr(other))
 
 
+# The values are shared by all who ask: nobody may change them.
 @lru_cache(maxsize=4096)
 def _parse(fragment: str | None) -> object:
-    """Return a record's hashed form as values, which nobody may change."""
     return ABSENT if fragment is None else json.loads(fragment)
 
 

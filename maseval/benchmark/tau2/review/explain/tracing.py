@@ -128,7 +128,6 @@ def _history(
     calls: Iterable[CallAt],
     make: Callable[[Tau2ToolCall], tuple[bool, WorldSnapshot]],
 ) -> WorldHistory:
-    """Make calls, of each of which ``make`` says whether it failed, and the world after it."""
     last, steps, failures = start, [], 0
     for each in calls:
         failed, after = make(each.call)
@@ -168,7 +167,6 @@ def wrong_fields(
 
 
 def _last_writer(history: WorldHistory, place: FieldPlace) -> CallAt | None:
-    """Return the call after which a value stayed as it is in the end."""
     final = history.end.value(place)
     for number in range(len(history.steps) - 1, -1, -1):
         if history.before(number).value(place) != final:
@@ -249,7 +247,6 @@ def divergence(
 def _first_loss(
     rules: Sequence[PermanenceRule], played: WorldHistory, gold: WorldHistory
 ) -> Divergence | None:
-    """Return the first call after which a value could no longer become the gold one."""
     if lost := next(losses(rules, played.start, gold.end), None):
         return Divergence(True, f"from the start: {lost[1]}", place=lost[0])
     for made, after in played.steps:

@@ -82,8 +82,6 @@ def not_checked(why: str) -> PolicyResult:
 
 
 class _Findings:
-    """The answers of rules as findings, each with its call."""
-
     def __init__(self, find_demanded: Callable[[], frozenset[GoldBreach]] = frozenset) -> None:
         self.demanded = cache(find_demanded)  # nobody asks where nothing is broken
         self.asked: dict[str, None] = {}
@@ -109,8 +107,8 @@ class _Findings:
             tuple(self.asked), tuple(each for each, _ in found), tuple(call for _, call in found)
         )
 
+    # What a refused call would have broken weighs nothing: nothing happened.
     def _doubt(self, rule: Rule, reason: str, moment: CallMoment | None) -> None:
-        """Note that a rule did not decide; what a refused call would have broken weighs nothing."""
         weight = "remark" if moment is not None and moment.failed else rule.weight
         self._add(rule, UNDECIDED, "undecided", weight, Broken(reason), moment)
 
@@ -189,7 +187,6 @@ def _play(
     findings: _Findings,
     ticket: str | None,
 ) -> None:
-    """Make the calls again, and ask before each of the agent's."""
     world = setting.world()
     for made in talk.calls:
         call = made.call
@@ -249,8 +246,8 @@ def gold_breaches(setting: Setting, told: str, ticket: str | None = None) -> fro
     return frozenset((each.rule, *_subject(call)) for each, call in found)
 
 
+# A call without a record of its own is the same as another if all arguments are.
 def _subject(call: Tau2ToolCall) -> tuple[str, str]:
-    """Return what a call is about: its tool, and the record or, without one, all arguments."""
     tool, arguments = inner_call(call)
     ids = {k: v for k, v in arguments.items() if k.endswith("_id") and k not in OWNERS}
     named = record(call) or next((each for each in ids.values() if isinstance(each, str)), None)
@@ -260,8 +257,6 @@ def _subject(call: Tau2ToolCall) -> tuple[str, str]:
 
 
 class _RuleBook:
-    """The rules of a domain, and by the tools that they are about."""
-
     def __init__(self, domain: Domain, only_state: bool) -> None:
         self.rules = [each for each in domain.rules if each.kind is Kind.STATE or not only_state]
         self.about_talk = [each for each in self.rules if each.is_about_talk]

@@ -35,7 +35,6 @@ def explicit_yes(domain: str, place: str, tools: Collection[str]) -> Rule:
 
 
 def _is_done_since(at: int, moment: CallMoment) -> bool:
-    """Return True if the same call was carried out after a message."""
     name, arguments = moment.call["name"], moment.arguments
     return any(
         made.message_index > at

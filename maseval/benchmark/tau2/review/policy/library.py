@@ -114,7 +114,6 @@ def own_account(moment: CallMoment) -> Iterator[Answer]:
 
 
 def _member(moment: CallMoment) -> str | None:
-    """Return the member whose account a call changes; None if there is no such record."""
     db = moment.tools.db
     if moment.call["name"] == "check_in":
         loans = [each for each in db.loans.values() if each.returned is None]

@@ -64,9 +64,9 @@ def inner_call(call: Tau2ToolCall) -> tuple[str, Mapping[str, Any]]:
     return str(given.get(field)), arguments if isinstance(arguments, Mapping) else {}
 
 
+# Every rule about a call asks for its arguments, so they are parsed once and shared.
 @lru_cache(maxsize=1024)
 def _parse(written: str) -> object:
-    """Return the arguments in a text, which nobody may change; every later call looks at them."""
     try:
         return json.loads(written)
     except ValueError:

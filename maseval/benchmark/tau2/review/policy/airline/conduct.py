@@ -189,7 +189,6 @@ def own_record(call: AirlineCall) -> Iterator[Answer]:
 
 
 def _others(call: AirlineCall, told: str, owner: User) -> list[str]:
-    """Return the ids of other users that a text has."""
     found = sorted(set(_USER_ID.findall(told)) - {owner.user_id})
     return [each for each in found if each in call.db.users]
 
@@ -220,8 +219,8 @@ def flights_told_are_known(talk: Talk) -> Iterator[Answer]:
                 yield Broken(f"no tool has shown flight {flight}", {}, at)
 
 
+# What the agent said counts once the user has answered it.
 def _is_known(call: AirlineCall, value: str) -> bool:
-    """Return True if a value was said by the user, answered by a tool, or left unopposed."""
     if call.talk.is_known_before(value, call.message_index):
         return True
     texts = (*call.user_texts, *call.answered_texts)

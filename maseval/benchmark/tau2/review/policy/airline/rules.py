@@ -141,7 +141,6 @@ def same_journey(call: AirlineCall) -> Iterator[Answer]:
 def _other_journey(
     call: AirlineCall, origin: str, destination: str, flight_type: str
 ) -> Iterator[Answer]:
-    """Say in which way flights are not the journey that is wanted."""
     flights = [call.find_flight(flight_number) for flight_number, _ in call.flights]
     legs = [(each.origin, each.destination) for each in flights if each is not None]
     if len(legs) < len(flights):

@@ -52,7 +52,6 @@ class CertificateCall(AirlineCall):
 
 
 def _flights_in(answer: str) -> set[tuple[str, str]]:
-    """Return the flights of a reservation that a tool answered."""
     try:
         return {(each["flight_number"], each["date"]) for each in json.loads(answer)["flights"]}
     except (ValueError, KeyError, TypeError):

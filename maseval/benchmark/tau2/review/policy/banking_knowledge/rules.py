@@ -186,8 +186,8 @@ def recent(rows: Iterable[Row], days: int, field: str) -> list[Row]:
     return [row for row in rows if days_since(row.get(field)) <= days]
 
 
+# A child's account is its parent's too.
 def _owners(db: BankingDB, arguments: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Return to whom the records belong that a call names; a parent owns a child's account too."""
     rows = {field: find_row(db, table, arguments.get(field)) for field, table in _TABLES.items()}
     for table in _BOOKINGS:
         if row := find_row(db, table, arguments.get("transaction_id")):
@@ -205,7 +205,6 @@ def _owners(db: BankingDB, arguments: Mapping[str, Any]) -> dict[str, frozenset[
 
 
 def _verified_users(db: BankingDB) -> set[str]:
-    """Return the customers whose verification was logged today."""
     rows = db.verification_history.values()
     return {str(r.get("user_id")) for r in rows if str(r.get("time_verified")).startswith(_DAY)}
 

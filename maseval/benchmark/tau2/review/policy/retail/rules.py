@@ -385,7 +385,6 @@ def address_is_known(call: RetailCall) -> Iterator[Answer]:
 
 
 def _is_read_apart(value: str, known: str) -> bool:
-    """Return True if the words of a value were read, apart from each other."""
     return all(stands_in(known.lower(), word) for word in value.lower().split())
 
 

@@ -68,7 +68,6 @@ def check_lookup(call: TelecomCall) -> Iterator[Answer]:
 
 
 def _find_unknown(arguments: Mapping[str, Any], call: TelecomCall) -> dict[str, str]:
-    """Return the arguments of a look-up that stand in nothing that was read or said before."""
     return {
         name: value
         for name, value in arguments.items()
@@ -89,8 +88,8 @@ def _is_known(name: str, value: str, call: TelecomCall) -> bool:
     )
 
 
+# People leave out the code of the country, and write numbers with any signs.
 def _has(text: str, number: str) -> bool:
-    """Return True if a text has a phone number, with or without the code of its country."""
     digits = "".join(filter(str.isdigit, number))[-10:]
     return number in text or is_said(digits, text)
 
@@ -139,7 +138,6 @@ def check_line(call: TelecomCall) -> Iterator[Answer]:
 
 
 def _names_line(text: str, line: Line) -> bool:
-    """Return True if a text has the id of a line, its number, or the last four digits of that."""
     number = line.phone_number
     named = any(mentions(text, name) for name in (line.line_id, number[-4:]))
     return named or _has(text, number)
@@ -219,7 +217,6 @@ def check_usage(talk: Talk) -> Iterator[Answer]:
 
 
 def _tells(text: str, line: Mapping[str, str]) -> bool:
-    """Return True if a text has the use of data of a line, and does not say whose it is."""
     if "gb" not in text or line["data_used_gb"] not in text:
         return False
     names = (line["line_id"].lower(), line.get("phone_number", "")[-4:])
