@@ -20,6 +20,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     is_empty,
     lines,
     number,
+    refuse_if,
     require,
     require_choice,
 )
@@ -65,8 +66,7 @@ class AccountTools(Desk):
         require(*given.values())
         require_choice("account_type", account_type, _ACCOUNT_TYPES)
         held = [row for row in self.db.accounts.views() if row.get("user_id") == user_id]
-        if not _is_eligible(account_type, held):
-            raise Refused("Error: Account eligibility requirements not met.")
+        refuse_if(not _is_eligible(account_type, held), "Account eligibility requirements not met.")
         account = hex_id(f"account:{user_id}:{account_type}:{account_class}")
         row = {
             "account_id": account,
@@ -98,17 +98,14 @@ class AccountTools(Desk):
         """Close an account that is empty, apart from a fee for closing it early."""
         require(account_id, error="Missing required parameter (account_id).")
         account = self._row("accounts", account_id, f"Account '{account_id}' not found.")
-        if account.get("status") == "CLOSED":
-            raise Refused(f"Error: Account '{account_id}' is already closed.")
+        refuse_if(account.get("status") == "CLOSED", f"Account '{account_id}' is already closed.")
         held = balance(account)
         fee = 0 if waive_early_closure_fee else _closing_fee(account)
-        if fee and held < fee:
-            raise Refused("Error: Account unable to be closed.")
-        if held - fee != 0:
-            raise Refused(
-                "Error: Account balance must be $0.00 before closing. Current balance: "
-                f"{dollars(held)}"
-            )
+        refuse_if(fee and held < fee, "Account unable to be closed.")
+        refuse_if(
+            held - fee != 0,
+            f"Account balance must be $0.00 before closing. Current balance: {dollars(held)}",
+        )
         account |= {
             "status": "CLOSED",
             "date_closed": TODAY,
@@ -147,28 +144,27 @@ class AccountTools(Desk):
         self, source_account_id: str, destination_account_id: str, amount: float
     ) -> str:
         """Move money between two accounts, whoever they belong to."""
-        if not source_account_id or not destination_account_id or amount is None:
-            raise Refused(
-                "Error: Missing required parameters (source_account_id, destination_account_id, "
-                "amount)."
-            )
+        refuse_if(
+            not source_account_id or not destination_account_id or amount is None,
+            "Missing required parameters (source_account_id, destination_account_id, amount).",
+        )
         moved = number(amount, f"Invalid amount '{amount}'. Must be a number.")
-        if moved <= 0:
-            raise Refused("Error: Transfer amount must be positive.")
-        if source_account_id == destination_account_id:
-            raise Refused("Error: Source and destination accounts cannot be the same.")
+        refuse_if(moved <= 0, "Transfer amount must be positive.")
+        refuse_if(
+            source_account_id == destination_account_id,
+            "Source and destination accounts cannot be the same.",
+        )
         ids = {"Source": source_account_id, "Destination": destination_account_id}
         missing = {side: f"{side} account '{key}' not found." for side, key in ids.items()}
         source, destination = (self._row("accounts", ids[s], missing[s]) for s in ids)
         for side, account in (("Source", source), ("Destination", destination)):
-            if not is_active(account):
-                raise Refused(f"Error: {side} account '{ids[side]}' is not active.")
+            refuse_if(not is_active(account), f"{side} account '{ids[side]}' is not active.")
         held = balance(source)
-        if held < moved:
-            raise Refused(
-                f"Error: Insufficient funds. Source account balance is {dollars(held)}, but "
-                f"transfer amount is {dollars(moved)}."
-            )
+        refuse_if(
+            held < moved,
+            f"Insufficient funds. Source account balance is {dollars(held)}, but "
+            f"transfer amount is {dollars(moved)}.",
+        )
         rest, sum_ = dollars(held - moved), dollars(balance(destination) + moved)
         source["current_holdings"], destination["current_holdings"] = rest, sum_
         return lines(
@@ -221,8 +217,7 @@ class AccountTools(Desk):
     ) -> str:
         """Report wrong interest; nothing of it is stored."""
         numbers = (expected_apy, actual_apy, amount_difference)
-        if not account_id or not user_id or None in numbers:
-            raise Refused("Error: Missing required parameters.")
+        refuse_if(not account_id or not user_id or None in numbers, "Missing required parameters.")
         error = "expected_apy, actual_apy, and amount_difference must be numbers."
         expected, actual, difference = (number(value, error) for value in numbers)
         account = self._row("accounts", account_id, f"Account '{account_id}' not found.")
@@ -255,17 +250,18 @@ class AccountTools(Desk):
         needed: str,
         write: Callable[[float], str],
     ) -> str:
-        if not account_id or not credit_type or amount is None:
-            raise Refused("Error: Missing required parameters.")
+        refuse_if(
+            not account_id or not credit_type or amount is None, "Missing required parameters."
+        )
         credited = number(amount, "Invalid credit amount. Must be a number.")
-        if credited <= 0:
-            raise Refused("Error: Credit amount must be positive.")
+        refuse_if(credited <= 0, "Credit amount must be positive.")
         require_choice("credit_type", credit_type, types)
         account = self._row("accounts", account_id, f"Account '{account_id}' not found.")
-        if account.get("class", "").lower() not in classes:
-            raise Refused(f"Error: Account '{account_id}' is not {needed}")
-        if not is_active(account):
-            raise Refused(f"Error: Account '{account_id}' is not active.")
+        refuse_if(
+            account.get("class", "").lower() not in classes,
+            f"Account '{account_id}' is not {needed}",
+        )
+        refuse_if(not is_active(account), f"Account '{account_id}' is not active.")
         before = balance(account)
         account["current_holdings"] = write(before + credited)
         transaction = "txn_" + hex_id(

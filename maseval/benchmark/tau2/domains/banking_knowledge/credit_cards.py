@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     hex_id,
     lines,
     number,
+    refuse_if,
     require,
     require_choice,
     success_text,
@@ -90,13 +91,11 @@ class CreditCardTools(Desk):
         self, user_id: str, credit_card_account_id: str, amount: float, reason: str
     ) -> str:
         """Credit an amount to a card's statement; no balance changes."""
-        if not user_id or not credit_card_account_id or amount is None or not reason:
-            raise Refused(
-                "Error: Missing required parameters (user_id, credit_card_account_id, amount, "
-                "reason)."
-            )
-        if amount <= 0:
-            raise Refused("Error: Credit amount must be positive.")
+        refuse_if(
+            not user_id or not credit_card_account_id or amount is None or not reason,
+            "Missing required parameters (user_id, credit_card_account_id, amount, reason).",
+        )
+        refuse_if(amount <= 0, "Credit amount must be positive.")
         require_choice("reason", reason, _CREDIT_REASONS)
         self._require_credit_card(credit_card_account_id)
         # The account is not part of the id.
@@ -114,11 +113,10 @@ class CreditCardTools(Desk):
             "rewards_earned": "0 points",
             "credit_reason": reason,
         }
-        if not self.db.credit_card_transaction_history.add(key, row):
-            raise Refused(
-                f"Error: Failed to apply statement credit. Transaction ID '{key}' may already "
-                "exist."
-            )
+        refuse_if(
+            not self.db.credit_card_transaction_history.add(key, row),
+            f"Failed to apply statement credit. Transaction ID '{key}' may already exist.",
+        )
         return executed(
             "apply_statement_credit_8472",
             f"  - Transaction ID: {key}",
@@ -156,10 +154,10 @@ class CreditCardTools(Desk):
             "applied_at": TODAY,
             "status": "ACTIVE",
         }
-        if not self.db.credit_card_account_flags.add(flag, row):
-            raise Refused(
-                f"Error: Failed to apply account flag. Flag ID '{flag}' may already exist."
-            )
+        refuse_if(
+            not self.db.credit_card_account_flags.add(flag, row),
+            f"Failed to apply account flag. Flag ID '{flag}' may already exist.",
+        )
         return lines(
             "Account flag applied successfully!",
             f"  - Flag ID: {flag}",
@@ -192,28 +190,27 @@ class CreditCardTools(Desk):
     ) -> str:
         """Pay a card's balance from a checking account of the same customer."""
         ids = (user_id, checking_account_id, credit_card_account_id)
-        if not all(ids) or amount is None:
-            raise Refused(
-                "Error: Missing required parameters (user_id, checking_account_id, "
-                "credit_card_account_id, amount)."
-            )
+        refuse_if(
+            not all(ids) or amount is None,
+            "Missing required parameters (user_id, checking_account_id, "
+            "credit_card_account_id, amount).",
+        )
         paid = number(amount, "Invalid payment amount. Must be a positive number.")
-        if paid <= 0:
-            raise Refused("Error: Payment amount must be a positive number.")
+        refuse_if(paid <= 0, "Payment amount must be a positive number.")
         checking = self._checking_account(checking_account_id, user_id)
         available = balance(checking)
-        if paid > available:
-            raise Refused(
-                "Error: Insufficient funds in checking account. Available balance: "
-                f"{dollars(available)}, requested payment: {dollars(paid)}."
-            )
+        refuse_if(
+            paid > available,
+            "Insufficient funds in checking account. Available balance: "
+            f"{dollars(available)}, requested payment: {dollars(paid)}.",
+        )
         card = self._card_of(credit_card_account_id, user_id)
         owed = amount_in(card.get("current_balance", "$0.00"))
-        if paid > owed:
-            raise Refused(
-                f"Error: Payment amount ({dollars(paid)}) exceeds credit card balance "
-                f"({dollars(owed)}). Please specify an amount up to the outstanding balance."
-            )
+        refuse_if(
+            paid > owed,
+            f"Payment amount ({dollars(paid)}) exceeds credit card balance "
+            f"({dollars(owed)}). Please specify an amount up to the outstanding balance.",
+        )
         checking["current_holdings"] = f"{available - paid:.2f}"
         card["current_balance"] = dollars(owed - paid)
         return lines(
@@ -232,15 +229,15 @@ class CreditCardTools(Desk):
     ) -> str:
         """Ask for a higher limit."""
         given = given_to(locals())
-        if not credit_card_account_id or not user_id or requested_increase_amount is None:
-            raise Refused("Error: Missing required parameters.")
+        refuse_if(
+            not credit_card_account_id or not user_id or requested_increase_amount is None,
+            "Missing required parameters.",
+        )
         invalid = "Invalid requested_increase_amount. Must be a whole number"
         requested = number(requested_increase_amount, f"{invalid}.")
-        if not requested.is_integer():
-            raise Refused(f"Error: {invalid} of dollars.")
+        refuse_if(not requested.is_integer(), f"{invalid} of dollars.")
         increase = int(requested)
-        if increase <= 0:
-            raise Refused("Error: Requested increase amount must be positive.")
+        refuse_if(increase <= 0, "Requested increase amount must be positive.")
         self._card_of(credit_card_account_id, user_id)
         request = _request_id(credit_card_account_id, user_id, increase)
         row = {
@@ -250,8 +247,10 @@ class CreditCardTools(Desk):
             "submitted_at": TODAY,
             "status": "PENDING",
         }
-        if not self.db.credit_limit_increase_requests.add(request, row):
-            raise Refused("Error: A similar request may already exist.")
+        refuse_if(
+            not self.db.credit_limit_increase_requests.add(request, row),
+            "A similar request may already exist.",
+        )
         return executed(
             "submit_credit_limit_increase_request_7392",
             f"  - Request ID: {request}",
@@ -265,11 +264,15 @@ class CreditCardTools(Desk):
         self, credit_card_account_id: str, user_id: str, new_credit_limit: float
     ) -> str:
         """Raise a limit, unless a dispute, an order or a debt stands in the way."""
-        if not credit_card_account_id or not user_id or new_credit_limit is None:
-            raise Refused("Error: Missing required parameters.")
+        refuse_if(
+            not credit_card_account_id or not user_id or new_credit_limit is None,
+            "Missing required parameters.",
+        )
         card = self._card_of(credit_card_account_id, user_id)
-        if self._blocks_an_increase(card, credit_card_account_id, user_id):
-            raise Refused("Error: Credit limit increase request cannot be approved at this time.")
+        refuse_if(
+            self._blocks_an_increase(card, credit_card_account_id, user_id),
+            "Credit limit increase request cannot be approved at this time.",
+        )
         old, new = amount_in(card.get("credit_limit", "$0.00")), float(new_credit_limit)
         card["credit_limit"] = dollars(new)
         # An increase of exactly what was asked for finds that request, and leaves it pending.
@@ -305,8 +308,10 @@ class CreditCardTools(Desk):
         if denial_reason not in _DENIAL_REASONS:
             choices = ", ".join(_DENIAL_REASONS)
             raise Refused(f"Error: Invalid denial_reason. Must be one of: {choices}")
-        if credit_card_account_id not in self.db.credit_card_accounts:
-            raise Refused(f"Error: Credit card account '{credit_card_account_id}' not found.")
+        refuse_if(
+            credit_card_account_id not in self.db.credit_card_accounts,
+            f"Credit card account '{credit_card_account_id}' not found.",
+        )
         request = _request_id(credit_card_account_id, user_id, 0.0)
         row = {"request_id": request, **given, "decision_date": TODAY, "status": "DENIED"}
         self.db.credit_limit_increase_requests.add(request, row)
@@ -324,14 +329,16 @@ class CreditCardTools(Desk):
     def _owned(self, table: str, kind: str, account_id: str, user_id: str) -> Row:
         named = f"{kind} '{account_id}'"
         account = self._row(table, account_id, f"{named} not found.")
-        if account.get("user_id") != user_id:
-            raise Refused(f"Error: {named} does not belong to user '{user_id}'.")
+        refuse_if(
+            account.get("user_id") != user_id, f"{named} does not belong to user '{user_id}'."
+        )
         return account
 
     def _checking_account(self, account_id: str, user_id: str) -> Row:
         account = self._owned("accounts", "Checking account", account_id, user_id)
-        if account.get("class") != "checking":
-            raise Refused(f"Error: Account '{account_id}' is not a checking account.")
+        refuse_if(
+            account.get("class") != "checking", f"Account '{account_id}' is not a checking account."
+        )
         return account
 
     def _blocks_an_increase(self, card: Row, account_id: str, user_id: str) -> bool:

@@ -14,6 +14,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     hex_id,
     lines,
     number,
+    refuse_if,
     require,
     require_choice,
     require_status,
@@ -73,11 +74,11 @@ class DebitCardOrderTools(Desk):
         }
         excess = _excess(excess_replacement_fee)
         wanted = (account_id, user_id, delivery_option, card_design, shipping_address)
-        if not all(wanted) or None in fees.values():
-            raise Refused(
-                "Error: Missing required parameters. Required: account_id, user_id, "
-                "delivery_option, delivery_fee, card_design, design_fee, shipping_address."
-            )
+        refuse_if(
+            not all(wanted) or None in fees.values(),
+            "Missing required parameters. Required: account_id, user_id, "
+            "delivery_option, delivery_fee, card_design, design_fee, shipping_address.",
+        )
         option, design = delivery_option.upper(), card_design.upper()
         require_choice("delivery_option", option, list(_DELIVERY))
         require_choice("card_design", design, _DESIGNS)
@@ -85,11 +86,11 @@ class DebitCardOrderTools(Desk):
         charged = _Fees(fees["delivery_fee"] or 0.0, fees["design_fee"] or 0.0, excess)
         held = _holdings(account)
         self._require_no_other_card(account_id, held)
-        if charged.total > 0 and held < charged.total:
-            raise Refused(
-                f"Error: Insufficient funds for fees. Total fees: {dollars(charged.total)}. "
-                f"Current balance: {dollars(held)}"
-            )
+        refuse_if(
+            charged.total > 0 and held < charged.total,
+            f"Insufficient funds for fees. Total fees: {dollars(charged.total)}. "
+            f"Current balance: {dollars(held)}",
+        )
         order = "dcord_" + hex_id(f"debit_card_order:{account_id}:{user_id}:{option}", 12)
         row = {
             "order_id": order,
@@ -106,8 +107,10 @@ class DebitCardOrderTools(Desk):
             "expected_delivery": _DELIVERY[option],
             "status": "PENDING",
         }
-        if not self.db.debit_card_orders.add(order, row):
-            raise Refused("Error: Failed to create debit card order. Order may already exist.")
+        refuse_if(
+            not self.db.debit_card_orders.add(order, row),
+            "Failed to create debit card order. Order may already exist.",
+        )
         if charged.total > 0:
             account["current_holdings"] = f"{held - charged.total:.2f}"
             self._book(order, account_id, charged)
@@ -133,34 +136,34 @@ class DebitCardOrderTools(Desk):
     def _orderable(self, account_id: str, user_id: str) -> Row:
         named = f"Account '{account_id}'"
         account = self._row("accounts", account_id, f"{named} not found.")
-        if account.get("class") != "checking":
-            raise Refused(
-                f"Error: Debit cards can only be ordered for checking accounts. {named} is a "
-                f"{account.get('class')} account."
-            )
-        if account.get("status") != "OPEN":
-            raise Refused(
-                f"Error: Account must be OPEN. {named} has status: {account.get('status')}"
-            )
-        if account.get("user_id") != user_id:
-            raise Refused(f"Error: {named} does not belong to user '{user_id}'.")
+        refuse_if(
+            account.get("class") != "checking",
+            f"Debit cards can only be ordered for checking accounts. {named} is a "
+            f"{account.get('class')} account.",
+        )
+        refuse_if(
+            account.get("status") != "OPEN",
+            f"Account must be OPEN. {named} has status: {account.get('status')}",
+        )
+        refuse_if(
+            account.get("user_id") != user_id, f"{named} does not belong to user '{user_id}'."
+        )
         return account
 
     def _require_no_other_card(self, account_id: str, held: float) -> None:
-        if held < 25:
-            raise Refused(
-                "Error: Account must have a minimum balance of $25. Current balance: "
-                f"{dollars(held)}"
-            )
-        if _any_of(self.db.debit_card_orders, account_id, "PENDING"):
-            raise Refused(
-                f"Error: There is already a pending debit card order for account '{account_id}'."
-            )
-        if _any_of(self.db.debit_cards, account_id, "ACTIVE"):
-            raise Refused(
-                f"Error: Account '{account_id}' already has an active debit card. Maximum 1 active "
-                "card per checking account."
-            )
+        refuse_if(
+            held < 25,
+            f"Account must have a minimum balance of $25. Current balance: {dollars(held)}",
+        )
+        refuse_if(
+            _any_of(self.db.debit_card_orders, account_id, "PENDING"),
+            f"There is already a pending debit card order for account '{account_id}'.",
+        )
+        refuse_if(
+            _any_of(self.db.debit_cards, account_id, "ACTIVE"),
+            f"Account '{account_id}' already has an active debit card. Maximum 1 active "
+            "card per checking account.",
+        )
 
     def _book(self, order: str, account_id: str, fees: _Fees) -> None:
         transaction = f"btxn_dcfee_{order[-8:]}"
@@ -362,8 +365,7 @@ class DebitCardUseTools(Desk):
         require(card_id, current_pin, new_pin, error=needed)
         _require_digits(current_pin, 4, "Current PIN")
         _require_good_pin(new_pin)
-        if current_pin == new_pin:
-            raise Refused("Error: New PIN must be different from current PIN.")
+        refuse_if(current_pin == new_pin, "New PIN must be different from current PIN.")
         card = self._debit_card(card_id)
         _require_active(card, "change PIN", "have their PIN changed")
         card["pin_last_changed"] = TODAY
@@ -391,8 +393,7 @@ class DebitCardUseTools(Desk):
                 f"Error: Wrong activation tool. This card has issue_reason='{reason}'. Please use "
                 f"{next(tools, 'unknown')} instead of {tool}."
             )
-        if card.get("status") == "ACTIVE":
-            raise Refused(f"Error: Debit card '{card_id}' is already active.")
+        refuse_if(card.get("status") == "ACTIVE", f"Debit card '{card_id}' is already active.")
         require_status(card, card_id, "PENDING", "activated")
         _require_same_digits(card, last_4_digits)
         self._require_open_account(card, "activated")
@@ -425,32 +426,30 @@ _PIN_REMINDER = (
 
 
 def _require_digits(value: str, count: int, name: str) -> None:
-    if not value.isdigit() or len(value) != count:
-        raise Refused(f"Error: {name} must be exactly {count} digits.")
+    refuse_if(not value.isdigit() or len(value) != count, f"{name} must be exactly {count} digits.")
 
 
 def _require_good_pin(pin: str) -> None:
     _require_digits(pin, 4, "PIN")
-    if pin in _SEQUENCES:
-        raise Refused(
-            "Error: PIN cannot be sequential (e.g., 1234). Please choose a more secure PIN."
-        )
-    if len(set(pin)) == 1:
-        raise Refused(
-            "Error: PIN cannot be all the same digit (e.g., 1111). Please choose a more secure PIN."
-        )
+    refuse_if(
+        pin in _SEQUENCES, "PIN cannot be sequential (e.g., 1234). Please choose a more secure PIN."
+    )
+    refuse_if(
+        len(set(pin)) == 1,
+        "PIN cannot be all the same digit (e.g., 1111). Please choose a more secure PIN.",
+    )
 
 
 def _require_same_digits(card: Row, last_4_digits: str) -> None:
-    if card.get("last_4_digits") != last_4_digits:
-        raise Refused(
-            "Error: Card verification failed. The last 4 digits do not match our records."
-        )
+    refuse_if(
+        card.get("last_4_digits") != last_4_digits,
+        "Card verification failed. The last 4 digits do not match our records.",
+    )
 
 
 def _require_active(card: Row, action: str, passive: str) -> None:
     status = card.get("status")
-    if status != "ACTIVE":
-        raise Refused(
-            f"Error: Cannot {action}. Card status is {status}. Only ACTIVE cards can {passive}."
-        )
+    refuse_if(
+        status != "ACTIVE",
+        f"Cannot {action}. Card status is {status}. Only ACTIVE cards can {passive}.",
+    )

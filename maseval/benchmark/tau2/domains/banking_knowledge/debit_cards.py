@@ -8,11 +8,11 @@ import json
 from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     TODAY,
     Desk,
-    Refused,
     age_in_days,
     discoverable,
     lines,
     number,
+    refuse_if,
     require,
     require_choice,
     require_status,
@@ -73,8 +73,7 @@ class DebitCardTools(Desk):
         """Stop a card until it is unfrozen."""
         require(card_id, error="Missing required parameter: card_id.")
         card = self._debit_card(card_id)
-        if card.get("status") == "FROZEN":
-            raise Refused(f"Error: Debit card '{card_id}' is already frozen.")
+        refuse_if(card.get("status") == "FROZEN", f"Debit card '{card_id}' is already frozen.")
         require_status(card, card_id, "ACTIVE", "frozen")
         card |= {"status": "FROZEN", "frozen_date": TODAY}
         return lines(
@@ -98,8 +97,7 @@ class DebitCardTools(Desk):
         """Let a frozen card work again."""
         require(card_id, error="Missing required parameter: card_id.")
         card = self._debit_card(card_id)
-        if card.get("status") == "ACTIVE":
-            raise Refused(f"Error: Debit card '{card_id}' is already active.")
+        refuse_if(card.get("status") == "ACTIVE", f"Debit card '{card_id}' is already active.")
         require_status(card, card_id, "FROZEN", "unfrozen")
         self._require_open_account(card, "unfrozen")
         card |= {"status": "ACTIVE", "unfrozen_date": TODAY}
@@ -118,11 +116,10 @@ class DebitCardTools(Desk):
         """Lift what stops a card: a fraud alert, or a block after too many payments."""
         require(card_id, error="Missing required parameter: card_id.")
         require(reason, error="Missing required parameter: reason.")
-        if reason not in ("customer_verified", "velocity_clear"):
-            raise Refused(
-                f"Error: Invalid reason '{reason}'. Must be one of: customer_verified, "
-                "velocity_clear"
-            )
+        refuse_if(
+            reason not in ("customer_verified", "velocity_clear"),
+            f"Invalid reason '{reason}'. Must be one of: customer_verified, velocity_clear",
+        )
         card = self._debit_card(card_id)
         if reason == "velocity_clear":
             return _velocity_cleared(card, card_id)
@@ -133,14 +130,13 @@ class DebitCardTools(Desk):
         """Block recurring payments, or let them through."""
         require(card_id, error="Missing required parameter: card_id")
         card = self._debit_card(card_id)
-        if not card:
-            raise Refused(f"Error: Debit card '{card_id}' not found.")
+        refuse_if(not card, f"Debit card '{card_id}' not found.")
         status = card.get("status", "").upper()
-        if status != "ACTIVE":
-            raise Refused(
-                "Error: Cannot update recurring block settings for a card with status "
-                f"'{status}'. Card must be ACTIVE."
-            )
+        refuse_if(
+            status != "ACTIVE",
+            "Cannot update recurring block settings for a card with status "
+            f"'{status}'. Card must be ACTIVE.",
+        )
         card["recurring_blocked"] = block_recurring
         if not block_recurring:
             return lines(
@@ -160,14 +156,13 @@ class DebitCardTools(Desk):
         """List the cards of an account, by the text of their date of issue."""
         require(account_id, error="Missing required parameter 'account_id'.")
         accounts = self.db.accounts
-        if account_id not in accounts:
-            raise Refused(f"Error: Account '{account_id}' not found.")
+        refuse_if(account_id not in accounts, f"Account '{account_id}' not found.")
         kind = accounts.view(account_id).get("class", "").lower()
-        if kind not in ("checking", "business_checking"):
-            raise Refused(
-                f"Error: Account '{account_id}' is not a checking account. Debit cards are only "
-                "available for checking accounts."
-            )
+        refuse_if(
+            kind not in ("checking", "business_checking"),
+            f"Account '{account_id}' is not a checking account. Debit cards are only "
+            "available for checking accounts.",
+        )
         cards = [
             _listing_row({"card_id": key, **row})
             for key, row in self.db.debit_cards.entries()
@@ -180,8 +175,10 @@ class DebitCardTools(Desk):
 
 
 def _velocity_cleared(card: Row, card_id: str) -> str:
-    if not card.get("velocity_blocked"):
-        raise Refused(f"Error: Debit card '{card_id}' does not have an active velocity block.")
+    refuse_if(
+        not card.get("velocity_blocked"),
+        f"Debit card '{card_id}' does not have an active velocity block.",
+    )
     card |= {"velocity_blocked": False, "velocity_cleared_date": TODAY}
     return lines(
         "Velocity Block Cleared Successfully",
@@ -195,14 +192,16 @@ def _velocity_cleared(card: Row, card_id: str) -> str:
 
 
 def _alert_cleared(card: Row, card_id: str) -> str:
-    if not card.get("fraud_alert_active"):
-        raise Refused(f"Error: Debit card '{card_id}' does not have an active fraud alert.")
-    if card.get("alert_source") == "bank_initiated":
-        raise Refused(
-            "Error: BANK_INITIATED_ALERT - This fraud alert was initiated by the bank's fraud "
-            "detection system and cannot be cleared by customer service agents. Please transfer "
-            "the customer to the security team using transfer_to_human_agents."
-        )
+    refuse_if(
+        not card.get("fraud_alert_active"),
+        f"Debit card '{card_id}' does not have an active fraud alert.",
+    )
+    refuse_if(
+        card.get("alert_source") == "bank_initiated",
+        "BANK_INITIATED_ALERT - This fraud alert was initiated by the bank's fraud "
+        "detection system and cannot be cleared by customer service agents. Please transfer "
+        "the customer to the security team using transfer_to_human_agents.",
+    )
     card |= {"fraud_alert_active": False, "alert_source": None, "fraud_alert_cleared_date": TODAY}
     return lines(
         "Fraud Alert Cleared Successfully",
@@ -257,10 +256,11 @@ class DebitCardLimitTools(Desk):
         """Raise a card's daily limit for a day, by at most a half."""
         require(card_id, error="Missing required parameter: card_id.")
         require(limit_type, error="Missing required parameter: limit_type.")
-        if limit_type not in ("atm", "purchase"):
-            raise Refused(f"Error: Invalid limit_type '{limit_type}'. Must be 'atm' or 'purchase'.")
-        if new_limit is None:
-            raise Refused("Error: Missing required parameter: new_limit.")
+        refuse_if(
+            limit_type not in ("atm", "purchase"),
+            f"Invalid limit_type '{limit_type}'. Must be 'atm' or 'purchase'.",
+        )
+        refuse_if(new_limit is None, "Missing required parameter: new_limit.")
         new = _whole_limit(new_limit)
         card, account = self._card_in_good_standing(card_id)
         field, name = _LIMITS[limit_type]
@@ -295,30 +295,30 @@ class DebitCardLimitTools(Desk):
 
     def _card_in_good_standing(self, card_id: str) -> tuple[Row, Row]:
         card = self._debit_card(card_id)
-        if card.get("status") != "ACTIVE":
-            raise Refused(
-                f"Error: Debit card '{card_id}' is not active. Current status: "
-                f"{card.get('status')}. Only ACTIVE cards can have limit increases."
-            )
-        account_id, accounts = card.get("account_id"), self.db.accounts
-        if not account_id or account_id not in accounts:
-            raise Refused(f"Error: Could not find linked account for debit card '{card_id}'.")
+        refuse_if(
+            card.get("status") != "ACTIVE",
+            f"Debit card '{card_id}' is not active. Current status: "
+            f"{card.get('status')}. Only ACTIVE cards can have limit increases.",
+        )
+        account_id, accounts = card.get("account_id") or "", self.db.accounts
+        refuse_if(
+            account_id not in accounts,
+            f"Could not find linked account for debit card '{card_id}'.",
+        )
         account: Row = accounts.view(account_id)
-        if account.get("status") != "OPEN":
-            raise Refused(
-                f"Error: The linked account '{account_id}' is not in good standing. Account "
-                f"status: {account.get('status')}."
-            )
+        refuse_if(
+            account.get("status") != "OPEN",
+            f"The linked account '{account_id}' is not in good standing. Account "
+            f"status: {account.get('status')}.",
+        )
         _require_age(account)
         return card, account
 
 
 def _whole_limit(value: int) -> int:
     new = number(value, f"new_limit must be an integer, got '{value}'.")
-    if not new.is_integer():
-        raise Refused(f"Error: new_limit must be an integer, got '{new}'.")
-    if new <= 0:
-        raise Refused("Error: new_limit must be a positive amount.")
+    refuse_if(not new.is_integer(), f"new_limit must be an integer, got '{new}'.")
+    refuse_if(new <= 0, "new_limit must be a positive amount.")
     return int(new)
 
 
@@ -330,44 +330,44 @@ def _require_age(account: Row) -> None:
         days = age_in_days(opened)
     except ValueError:
         return
-    if days < 60:
-        raise Refused(
-            "Error: Account must be at least 60 days old for a temporary limit increase. Account "
-            f"age: {days} days."
-        )
+    refuse_if(
+        days < 60,
+        "Account must be at least 60 days old for a temporary limit increase. Account "
+        f"age: {days} days.",
+    )
 
 
 # Only machines have a default, by the level of the account.
 def _default_limit(limit_type: str, account: Row) -> int:
-    if limit_type == "purchase":
-        raise Refused(
-            "Error: The card does not have a daily purchase limit configured. This may be a "
-            "restricted account type where limits are set by account policy and cannot be modified."
-        )
+    refuse_if(
+        limit_type == "purchase",
+        "The card does not have a daily purchase limit configured. This may be a "
+        "restricted account type where limits are set by account policy and cannot be modified.",
+    )
     level = account.get("level", "")
-    if "light green" in level.lower():
-        raise Refused(
-            "Error: Light Green Account (teen checking) cards have policy-based limits that cannot "
-            "be modified. The daily ATM withdrawal limit of $150 is fixed by account policy for "
-            "safety reasons. The customer may request the parent/guardian to withdraw cash from "
-            "their own account if needed."
-        )
-    if level.lower() not in _ATM_LIMITS:
-        raise Refused(
-            "Error: Could not determine the default ATM limit for account type "
-            f"'{account.get('level')}'. Please verify the account type."
-        )
+    refuse_if(
+        "light green" in level.lower(),
+        "Light Green Account (teen checking) cards have policy-based limits that cannot "
+        "be modified. The daily ATM withdrawal limit of $150 is fixed by account policy for "
+        "safety reasons. The customer may request the parent/guardian to withdraw cash from "
+        "their own account if needed.",
+    )
+    refuse_if(
+        level.lower() not in _ATM_LIMITS,
+        "Could not determine the default ATM limit for account type "
+        f"'{account.get('level')}'. Please verify the account type.",
+    )
     return _ATM_LIMITS[level.lower()]
 
 
 def _check_increase(new: int, current: float) -> None:
     most = int(current * 1.5)
-    if new > most:
-        raise Refused(
-            f"Error: Requested limit ${new} exceeds the maximum allowed temporary increase. "
-            f"Maximum temporary limit is ${most} (150% of current ${current} limit)."
-        )
-    if new <= current:
-        raise Refused(
-            f"Error: Requested limit ${new} is not higher than the current limit of ${current}."
-        )
+    refuse_if(
+        new > most,
+        f"Requested limit ${new} exceeds the maximum allowed temporary increase. "
+        f"Maximum temporary limit is ${most} (150% of current ${current} limit).",
+    )
+    refuse_if(
+        new <= current,
+        f"Requested limit ${new} is not higher than the current limit of ${current}.",
+    )

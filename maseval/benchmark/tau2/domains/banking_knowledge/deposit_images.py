@@ -3,7 +3,7 @@
 After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierra Research).
 """
 
-from maseval.benchmark.tau2.domains.banking_knowledge.desk import Refused
+from maseval.benchmark.tau2.domains.banking_knowledge.desk import refuse_if
 from maseval.benchmark.tau2.domains.banking_knowledge.models import Row
 
 _HEAD = """\
@@ -135,17 +135,17 @@ _IMAGES = {
 def deposit_image(transaction_id: str, row: Row) -> str:
     """Describe the pictures of a deposit; refuse what is no deposit at one of our machines."""
     description = row.get("description", "")
-    if row.get("type") != "atm_deposit":
-        raise Refused(
-            f"Error: Transaction '{transaction_id}' is not an ATM deposit. This tool only works "
-            "for ATM deposit transactions."
-        )
-    if not any(name in description.upper() for name in ("RHO-BANK", "RHOBANK")):
-        raise Refused(
-            f"Error: Transaction '{transaction_id}' is from a third-party ATM. Deposit images are "
-            "only available for Rho-Bank ATM deposits. For third-party ATM disputes, a chargeback "
-            "request must be submitted to the ATM network."
-        )
+    refuse_if(
+        row.get("type") != "atm_deposit",
+        f"Transaction '{transaction_id}' is not an ATM deposit. This tool only works "
+        "for ATM deposit transactions.",
+    )
+    refuse_if(
+        not any(name in description.upper() for name in ("RHO-BANK", "RHOBANK")),
+        f"Transaction '{transaction_id}' is from a third-party ATM. Deposit images are "
+        "only available for Rho-Bank ATM deposits. For third-party ATM disputes, a chargeback "
+        "request must be submitted to the ATM network.",
+    )
     date = row.get("date", "Unknown")
     if transaction_id in _IMAGES:
         text, values = _IMAGES[transaction_id]

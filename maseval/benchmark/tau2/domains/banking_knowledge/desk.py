@@ -156,15 +156,19 @@ def arguments_text(**arguments: object) -> str:
     return f"Arguments: {json.dumps(arguments, indent=2)}"
 
 
-def require(*values: object, error: str = "Missing required parameters.") -> None:
-    """Refuse a call in which a value is missing or empty; 0 counts as empty."""
-    if not all(values):
+def refuse_if(is_wrong: object, error: str) -> None:
+    """Refuse a call that must not go on, in the words of an ordinary answer."""
+    if is_wrong:
         raise Refused(f"Error: {error}")
 
 
+def require(*values: object, error: str = "Missing required parameters.") -> None:
+    """Refuse a call in which a value is missing or empty; 0 counts as empty."""
+    refuse_if(not all(values), error)
+
+
 def require_choice(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise Refused(f"Error: Invalid {name}. Must be one of: {list(choices)}")
+    refuse_if(value not in choices, f"Invalid {name}. Must be one of: {list(choices)}")
 
 
 def require_status(card: Row, card_id: str, statuses: str, done: str) -> None:

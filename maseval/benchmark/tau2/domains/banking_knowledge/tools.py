@@ -7,7 +7,7 @@ After tau2-bench v1.0.1, src/tau2/domains/banking_knowledge/tools.py (MIT, Sierr
 
 import json
 from collections.abc import Collection
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from maseval.benchmark.tau2.domains.banking_knowledge.accounts import AccountTools
 from maseval.benchmark.tau2.domains.banking_knowledge.credit_cards import CreditCardTools
@@ -30,6 +30,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     lines,
     manual,
     parse_arguments,
+    refuse_if,
     signature,
 )
 from maseval.benchmark.tau2.domains.banking_knowledge.models import BankingDB
@@ -97,10 +98,10 @@ class KnowledgeTools(
             reason: The code of the reason for handing over.
         """
         reasons = get_args(TransferReason)
-        if reason not in reasons:
-            raise Refused(
-                f"Error: Invalid transfer reason '{reason}'. Must be one of: {', '.join(reasons)}"
-            )
+        refuse_if(
+            reason not in reasons,
+            f"Invalid transfer reason '{reason}'. Must be one of: {', '.join(reasons)}",
+        )
         return f"Transfer successful (reason: {reason}). A human agent will assist you shortly."
 
     @bank_tool(ToolType.READ)
@@ -219,14 +220,14 @@ class KnowledgeTools(
             arguments: The arguments with which the customer should call it, as a JSON object.
         """
         name = discoverable_tool_name
-        tool = getattr(KnowledgeUserTools, name, None)
-        if tool is None or name not in KnowledgeUserTools.discoverable_tools():
-            raise Refused(f"Error: Unknown discoverable tool '{name}'.")
+        # Looked up first: a name that is no text fails here, in Python's own words.
+        tool: Any = getattr(KnowledgeUserTools, name, None)
+        known_tools = KnowledgeUserTools.discoverable_tools()
+        refuse_if(name not in known_tools, f"Unknown discoverable tool '{name}'.")
         given = parse_arguments(arguments, whole_numbers=True)
         known = signature(tool)
         for element in given:
-            if element not in known:
-                raise Refused(f"Error: Unexpected parameter: {element}")
+            refuse_if(element not in known, f"Unexpected parameter: {element}")
         self._log_once("user_discoverable_tools", "user_discoverable_tool", name, "GIVEN")
         return lines(
             f"Tool given to user: {name}",
@@ -265,11 +266,11 @@ class KnowledgeTools(
         """
         name = agent_tool_name
         self._require_known(name)
-        if name not in self._unlocked:
-            raise Refused(
-                f"Error: Tool '{name}' has not been unlocked. You must first use "
-                "`unlock_discoverable_agent_tool` to unlock this tool before calling it."
-            )
+        refuse_if(
+            name not in self._unlocked,
+            f"Tool '{name}' has not been unlocked. You must first use "
+            "`unlock_discoverable_agent_tool` to unlock this tool before calling it.",
+        )
         given = parse_arguments(arguments)
         try:
             result = call_tool(getattr(self, name), given)
@@ -311,5 +312,7 @@ class KnowledgeTools(
         return executed("emergency_credit_bureau_incident_transfer_1114", _NO_ARGUMENTS)
 
     def _require_known(self, name: str) -> None:
-        if name not in self.discoverable_tools():
-            raise Refused(f"Error: Unknown agent tool '{name}'. This tool is not available.")
+        refuse_if(
+            name not in self.discoverable_tools(),
+            f"Unknown agent tool '{name}'. This tool is not available.",
+        )

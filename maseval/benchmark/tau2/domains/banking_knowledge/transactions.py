@@ -19,6 +19,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     hex_id,
     is_empty,
     lines,
+    refuse_if,
     render_rows,
     require,
     require_choice,
@@ -108,11 +109,10 @@ class TransactionTools(Desk):
         require_choice("card_action", card_action, _CARD_ACTIONS)
         require_choice("dispute_reason", dispute_reason, _DISPUTE_REASONS)
         require_choice("resolution_requested", resolution_requested, _RESOLUTIONS)
-        if resolution_requested == "partial_refund" and partial_refund_amount is None:
-            raise Refused(
-                "Error: partial_refund_amount is required when resolution_requested is "
-                "'partial_refund'."
-            )
+        refuse_if(
+            resolution_requested == "partial_refund" and partial_refund_amount is None,
+            "partial_refund_amount is required when resolution_requested is 'partial_refund'.",
+        )
         dispute = dispute_id(user_id, transaction_id)
         del given["eligible_for_provisional_credit"]  # which stands behind the amount
         row = {
@@ -177,24 +177,25 @@ class TransactionTools(Desk):
             pin_compromised,
             card_action,
         )
-        if customer_max_liability_amount is None:
-            raise Refused("Error: customer_max_liability_amount is required.")
-        if None in (
-            card_in_possession,
-            contacted_merchant,
-            police_report_filed,
-            written_statement_provided,
-        ):
-            raise Refused(
-                "Error: card_in_possession, contacted_merchant, police_report_filed, and "
-                "written_statement_provided are required boolean fields."
-            )
+        refuse_if(
+            customer_max_liability_amount is None, "customer_max_liability_amount is required."
+        )
+        refuse_if(
+            None
+            in (
+                card_in_possession,
+                contacted_merchant,
+                police_report_filed,
+                written_statement_provided,
+            ),
+            "card_in_possession, contacted_merchant, police_report_filed, and "
+            "written_statement_provided are required boolean fields.",
+        )
         require_choice("dispute_category", dispute_category, _DEBIT_CATEGORIES)
         require_choice("transaction_type", transaction_type, _DEBIT_TYPES)
         require_choice("pin_compromised", pin_compromised, _PIN_COMPROMISED)
         require_choice("card_action", card_action, _DEBIT_CARD_ACTIONS)
-        if disputed_amount <= 0:
-            raise Refused("Error: disputed_amount must be a positive number.")
+        refuse_if(disputed_amount <= 0, "disputed_amount must be a positive number.")
         fraud, shared = dispute_category in _FRAUD, pin_compromised == "yes_shared"
         dispute, eligible = dispute_id(user_id, transaction_id), provisional_credit_eligible
         del given["customer_max_liability_amount"], given["card_action"]  # which stand further down
@@ -289,8 +290,7 @@ class TransactionTools(Desk):
     def get_bank_account_transactions_9173(self, account_id: str) -> str:
         """List what was booked on a bank account, most recent first."""
         require(account_id, error="Missing required parameter: account_id")
-        if account_id not in self.db.accounts:
-            raise Refused(f"Error: Account '{account_id}' not found.")
+        refuse_if(account_id not in self.db.accounts, f"Account '{account_id}' not found.")
         table = "bank_account_transaction_history"
         rows = self.db.table(table).entries()
         hits = [(key, row) for key, row in rows if row.get("account_id") == account_id]
@@ -305,14 +305,15 @@ class TransactionTools(Desk):
     @discoverable(ToolType.READ)
     def get_payment_history_6183(self, credit_card_account_id: str, months: int) -> str:
         """List the last payments to a card, and how many in a row were on time."""
-        if not credit_card_account_id or months is None:
-            raise Refused("Error: Missing required parameters (credit_card_account_id, months).")
+        refuse_if(
+            not credit_card_account_id or months is None,
+            "Missing required parameters (credit_card_account_id, months).",
+        )
         try:
             months = int(months)
         except (ValueError, TypeError):
             raise Refused("Error: Invalid months value. Must be a positive integer.") from None
-        if months <= 0:
-            raise Refused("Error: months must be a positive integer.")
+        refuse_if(months <= 0, "months must be a positive integer.")
         rows = self.db.payment_history.views()
         payments = [r for r in rows if r.get("credit_card_account_id") == credit_card_account_id]
         if not payments:
@@ -331,8 +332,7 @@ class TransactionTools(Desk):
         """Show what a machine photographed of a deposit."""
         require(transaction_id, error="Missing required parameter: transaction_id")
         rows = self.db.bank_account_transaction_history
-        if transaction_id not in rows:
-            raise Refused(f"Error: Transaction '{transaction_id}' not found.")
+        refuse_if(transaction_id not in rows, f"Transaction '{transaction_id}' not found.")
         return deposit_image(transaction_id, rows.view(transaction_id))
 
     @discoverable(ToolType.WRITE)
@@ -365,8 +365,10 @@ class TransactionTools(Desk):
             "status": "ORDERED",
             "old_card_cancelled": True,
         }
-        if not self.db.credit_card_orders.add(order, row):
-            raise Refused("Error: Order may have already been placed for this card replacement.")
+        refuse_if(
+            not self.db.credit_card_orders.add(order, row),
+            "Order may have already been placed for this card replacement.",
+        )
         if credit_card_account_id in self.db.credit_card_accounts:
             account = self.db.credit_card_accounts[credit_card_account_id]
             account |= {"status": "CLOSED", "closed_date": TODAY}

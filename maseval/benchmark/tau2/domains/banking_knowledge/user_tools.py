@@ -29,6 +29,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.desk import (
     lines,
     number,
     parse_arguments,
+    refuse_if,
     signature,
     transaction_id,
 )
@@ -134,11 +135,9 @@ class KnowledgeUserTools(Desk):
         self._note_call("deposit_check_3847", arguments)
         invalid = f"Invalid check amount '{check_amount}'. Must be a number."
         amount = number(check_amount, invalid)
-        if amount <= 0:
-            raise Refused("Error: Check amount must be positive.")
+        refuse_if(amount <= 0, "Check amount must be positive.")
         account = self._row("accounts", account_id, f"Account '{account_id}' not found.")
-        if not is_active(account):
-            raise Refused(f"Error: Account '{account_id}' is not active.")
+        refuse_if(not is_active(account), f"Account '{account_id}' is not active.")
         before = balance(account)
         account["current_holdings"] = dollars(before + amount)
         return executed(
@@ -168,10 +167,10 @@ class KnowledgeUserTools(Desk):
             rho_bank_subscription: Whether you have the bank's subscription.
         """
         given = given_to(locals())
-        if card_type not in _APPLIED_FOR:
-            raise Refused(
-                f"Error: Invalid card_type '{card_type}'. Must be one of: {list(_APPLIED_FOR)}"
-            )
+        refuse_if(
+            card_type not in _APPLIED_FOR,
+            f"Invalid card_type '{card_type}'. Must be one of: {list(_APPLIED_FOR)}",
+        )
         income = number(annual_income, "Invalid annual_income. Must be a number.")
         seed = f"credit_card:{card_type}:{customer_name}:{income}:{rho_bank_subscription}"
         key = hex_id(seed)
@@ -224,16 +223,16 @@ class KnowledgeUserTools(Desk):
             arguments: Its arguments, as a JSON object.
         """
         name = discoverable_tool_name
-        if name not in self.discoverable_tools():
-            raise Refused(f"Error: Unknown discoverable tool '{name}'.")
+        refuse_if(name not in self.discoverable_tools(), f"Unknown discoverable tool '{name}'.")
         given, tool = parse_arguments(arguments), getattr(self, name)
         known = signature(tool)
         for parameter in known.values():
-            if parameter.default is inspect.Parameter.empty and parameter.name not in given:
-                raise Refused(f"Error: Missing required parameter: {parameter.name}")
+            refuse_if(
+                parameter.default is inspect.Parameter.empty and parameter.name not in given,
+                f"Missing required parameter: {parameter.name}",
+            )
         for argument in given:
-            if argument not in known:
-                raise Refused(f"Error: Unexpected parameter: {argument}")
+            refuse_if(argument not in known, f"Unexpected parameter: {argument}")
         try:
             return call_tool(tool, given)
         except TypeError as error:
@@ -319,11 +318,11 @@ class KnowledgeUserTools(Desk):
 
     # The call is noted whatever becomes of it, and only then made.
     def _note_call(self, name: str, arguments: Mapping[str, object]) -> None:
-        if "No records found" in self._listing("user_discoverable_tools", "tool_name", name):
-            raise Refused(
-                f"Error: Tool '{name}' has not been given to you by the agent. The agent must "
-                "first use `give_discoverable_user_tool` to give this tool to you."
-            )
+        refuse_if(
+            "No records found" in self._listing("user_discoverable_tools", "tool_name", name),
+            f"Tool '{name}' has not been given to you by the agent. The agent must "
+            "first use `give_discoverable_user_tool` to give this tool to you.",
+        )
         text = json.dumps(arguments, sort_keys=True)
         row = {"tool_name": name, "arguments": arguments, "called_at": TODAY, "status": "CALLED"}
         key = hex_id(f"user_discoverable_tool_call:{name}:{text}")
