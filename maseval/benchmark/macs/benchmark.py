@@ -120,7 +120,6 @@ class MACSBenchmark(Benchmark):
         *,
         engine: AnyEngine = DEFAULT,
     ) -> list[Report]:
-        """Run every task; see ``Benchmark.run``."""
         self.__dict__.pop("benchmark_level_config", None)  # the tasks' domains are part of it
         return super().run(tasks, agent_data, engine=engine)
 
@@ -257,7 +256,6 @@ class MACSBenchmark(Benchmark):
 
 
 def model_id_of(data: Mapping[str, object], role: str) -> str:
-    """Return the model that a task names for a role."""
     model_id = data.get("model_id")
     if not model_id:
         raise ConfigurationError(

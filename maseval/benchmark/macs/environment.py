@@ -52,13 +52,11 @@ def standard_schema(schema: Shape) -> JsonObject:
 
 
 def parameters_of(action: JsonObject) -> JsonObject:
-    """Return the arguments of an action as the schema of an object."""
     schema = standard_schema(action.get("input_schema") or {})
     return {"type": "object", "properties": {}, **schema}
 
 
 def inputs_of(action: JsonObject) -> dict[str, JsonObject]:
-    """Type and description of each argument, in the order of the file."""
     properties = mapping(action.get("input_schema"), "properties")
     return {name: _input(name, mapping(properties, name)) for name in properties}
 

@@ -338,7 +338,6 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         return str(self.task.environment_data.get("human_id") or "User")
 
     def gather_config(self) -> JsonObject:
-        """Return the settings that the verdicts depend on, besides the conversation."""
         return {
             **super().gather_config(),
             "gsr_type": self.gsr_type,

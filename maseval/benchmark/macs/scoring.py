@@ -172,7 +172,6 @@ def result_of(report: Report, index: int) -> JsonObject | None:
 
 
 def results_text(document: Mapping[str, object]) -> str:
-    """Return the results as the original writes its file."""
     return json.dumps(document, indent=4)
 
 

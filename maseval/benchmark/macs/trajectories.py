@@ -45,7 +45,6 @@ class TrajectoryLog:
         self.rows: dict[str, list[JsonObject]] = {}
 
     def message(self, source: str, destination: str, content: str) -> None:
-        """Somebody says something to somebody else."""
         role = self.human_id if source == self.human_id else None
         for participant in (source, destination):
             self._add(participant, source, destination, role, content=content)
@@ -60,7 +59,6 @@ class TrajectoryLog:
         self._add(agent, agent, agent, ACTION, actions=[action])
 
     def observation(self, agent: str, text: str) -> None:
-        """A tool answers an agent."""
         self._add(agent, agent, agent, OBSERVATION, observation=text)
 
     def _add(
@@ -111,16 +109,12 @@ def observation_line(agent: str, text: object) -> str:
 
 
 class _Invocation(Recorded):
-    """One call of a tool."""
-
     timestamp = Part(lambda value: str(value or ""))
     inputs = Part(mapping)
     outputs = Part(anything)
 
 
 class _ToolTrace(Recorded):
-    """The calls of a tool, and the agents that have it."""
-
     owners = Part(list_of(str))
     invocations = Part(list_of(_Invocation))
 

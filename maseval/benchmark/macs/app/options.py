@@ -13,8 +13,6 @@ JUDGE_MODEL = "openai/gpt-4o"
 
 @dataclass(frozen=True, kw_only=True)
 class MACSRunOptions(GeneralRunOptions):
-    """The options of ``run``."""
-
     domain: str | Sequence[str] = option(
         REQUIRED, "travel, mortgage or software (repeatable)", TASKS, short="-d", typed=list[str]
     )

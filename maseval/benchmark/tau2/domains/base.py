@@ -147,7 +147,6 @@ class DB(BaseModel):
         return with_fields(self, copy_value, memo)
 
     def copy_deep(self) -> Self:
-        """An independent database with the same content."""
         return type(self).model_validate(self.model_dump(warnings=False))
 
 
@@ -249,7 +248,6 @@ class ToolKitBase(Generic[DBT]):
 
     @property
     def tools(self) -> dict[str, Callable[..., Any]]:
-        """The tools by name, ready to be called."""
         return {name: getattr(self, name) for name in self._tool_types}
 
     @classmethod
@@ -259,7 +257,6 @@ class ToolKitBase(Generic[DBT]):
 
     @classmethod
     def all_tools(cls) -> dict[str, ToolType]:
-        """Return the types of the tools that can be called, be they offered or not."""
         return cls._tool_types | cls._discoverable
 
     @classmethod
@@ -274,7 +271,6 @@ class ToolKitBase(Generic[DBT]):
 
     @classmethod
     def discoverable_tools(cls) -> Mapping[str, ToolType]:
-        """The tools that can be called but are not offered."""
         return cls._discoverable
 
     def use_tool(self, tool_name: str, **kwargs: Any) -> Any:
@@ -282,7 +278,6 @@ class ToolKitBase(Generic[DBT]):
         return self.find_tool(tool_name)(**kwargs)
 
     def find_tool(self, tool_name: str) -> Callable[..., Any]:
-        """The tool of that name, ready to be called."""
         if tool_name not in self._tool_types and tool_name not in self._discoverable:
             raise ValueError(f"Tool '{tool_name}' not found.")
         tool: Method = getattr(self, tool_name)
@@ -332,7 +327,6 @@ class ToolKitBase(Generic[DBT]):
         return True
 
     def get_db_hash(self) -> str:
-        """The hash of the database as it is now."""
         return self.db.get_hash()
 
     @classmethod

@@ -138,8 +138,6 @@ Sync = Callable[[Any, Any], None]
 
 
 class DomainDocument(Protocol):
-    """A text of a domain's knowledge base."""
-
     @property
     def id(self) -> str: ...
     @property
@@ -288,11 +286,9 @@ class Domain:
 
     @cached_property
     def lenient(self) -> "Domain":
-        """The same domain with its lenient tools, if it has any."""
         return replace(self, toolkit=self.lenient_toolkit) if self.lenient_toolkit else self
 
     def has_tool(self, tool_name: str) -> bool:
-        """Return True if one of the two sides has a tool of that name."""
         kits = filter(None, (self.toolkit, self.user_toolkit))
         return any(kit.has_tool(tool_name) for kit in kits)
 

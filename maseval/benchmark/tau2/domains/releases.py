@@ -52,7 +52,6 @@ class Release:
 
     @property
     def tasks(self) -> "Release":
-        """The release whose tasks these are."""
         return self.tasks_of or self
 
     def with_tasks_of(self, other: "Release") -> "Release":

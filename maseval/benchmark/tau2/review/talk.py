@@ -22,14 +22,11 @@ from maseval.benchmark.tau2.review.values import normalise
 
 
 class Utterance:
-    """A text of one side and the index of its message."""
-
     def __init__(self, message_index: int, text: str) -> None:
         self.message_index, self.text = message_index, text
 
     @cached_property
     def lower(self) -> str:
-        """The text in lower case."""
         return self.text.lower()
 
 
@@ -64,19 +61,15 @@ class Talk:
 
     @cached_property
     def calls(self) -> list[CallMade]:
-        """Every answered call of both sides, in order."""
         return list(_answered_calls(self.messages))
 
     def user_before(self, at: int) -> list[Utterance]:
-        """Return what the user said before a message."""
         return self.user[: bisect_left(self._places[0], at)]
 
     def agent_before(self, at: int) -> list[Utterance]:
-        """Return what the agent said before a message."""
         return self.agent[: bisect_left(self._places[1], at)]
 
     def calls_before(self, at: int) -> list[CallMade]:
-        """Return the calls whose message stands before a message."""
         return self.calls[: bisect_left(self._places[2], at)]
 
     @cached_property
@@ -178,17 +171,14 @@ class CallMoment:
 
     @cached_property
     def user_texts(self) -> list[Utterance]:
-        """The user's texts before this call, in order."""
         return self.talk.user_before(self.message_index)
 
     @cached_property
     def agent_texts(self) -> list[Utterance]:
-        """The agent's texts before this call, in order."""
         return self.talk.agent_before(self.message_index)
 
     @cached_property
     def user_said(self) -> str:
-        """All that the user had said by then."""
         return "\n".join(each.text for each in self.user_texts)
 
     @property

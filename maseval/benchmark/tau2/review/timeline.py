@@ -85,7 +85,6 @@ class Timeline:
 
     @property
     def end(self) -> WorldSnapshot:
-        """The world after the last message."""
         return self.moments[-1].after if self.moments else self.start
 
     def to_dict(self) -> dict[str, object]:
@@ -127,7 +126,6 @@ def timeline(
 
 
 def timeline_of(case: Case) -> Timeline:
-    """Return the timeline of a conversation in its world."""
     gold = None
     if case.task.evaluation_criteria is not None:
         reached = gold_state(case.setting)
@@ -146,7 +144,6 @@ class _Replay:
         self.start = self.now[0]
 
     def moments(self, messages: Sequence[Tau2Message]) -> Iterator[Moment]:
-        """Yield every message with its answers, in order."""
         answers, problem = _answers(messages)
         for index, message in enumerate(messages):
             if message["role"] != "tool":

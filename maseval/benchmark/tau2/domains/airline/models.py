@@ -42,8 +42,6 @@ class LandedFlight(Record):
 
 
 class CancelledFlight(Record):
-    """A date on which the flight does not take place."""
-
     status: Literal["cancelled"]
 
 
@@ -106,22 +104,16 @@ class DirectFlight(BaseModel):
 
 
 class AirportCode(BaseModel):
-    """An airport and the city it serves."""
-
     iata: str
     city: str
 
 
 class Name(Record):
-    """A customer's name."""
-
     first_name: str
     last_name: str
 
 
 class Address(Record):
-    """A customer's home address."""
-
     address1: str
     address2: str | None = None
     city: str
@@ -174,8 +166,6 @@ class Payment(Record):
 
 
 class User(Record):
-    """A customer's profile."""
-
     user_id: str
     name: Name
     address: Address
@@ -224,14 +214,11 @@ class Reservation(Record):
 
 
 class AirlineDB(DB):
-    """Everything the airline knows."""
-
     flights: Table[Flight]
     users: Table[User]
     reservations: Table[Reservation]
 
     def get_statistics(self) -> dict[str, int]:
-        """Count flights, dates of flights, users and reservations."""
         return {
             "num_flights": len(self.flights),
             "num_flights_instances": self.flights.count_in("dates"),

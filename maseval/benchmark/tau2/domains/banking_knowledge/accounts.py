@@ -57,8 +57,6 @@ CLOSING_FEES: Mapping[str, Mapping[str, tuple[int, int]]] = {
 
 
 class AccountTools(Desk):
-    """Discoverable tools for bank accounts."""
-
     @discoverable(ToolType.WRITE)
     def open_bank_account_4821(self, user_id: str, account_type: str, account_class: str) -> str:
         """Open an account for a customer who is entitled to it."""

@@ -67,8 +67,6 @@ _BAD_STANDING = ("PAST_DUE", "DELINQUENT", "COLLECTIONS", "CLOSED")
 
 
 class CreditCardTools(Desk):
-    """Discoverable tools for credit card accounts."""
-
     @discoverable(ToolType.WRITE)
     def log_credit_card_closure_reason_4521(
         self, credit_card_account_id: str, user_id: str, closure_reason: str

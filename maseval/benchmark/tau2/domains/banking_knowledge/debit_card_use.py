@@ -52,8 +52,6 @@ class _Fees(NamedTuple):
 
 
 class DebitCardOrderTools(Desk):
-    """Discoverable tools for ordering a debit card."""
-
     @discoverable(ToolType.WRITE)
     def order_debit_card_5739(
         self,
@@ -256,8 +254,6 @@ ACTIVATED_BY = {
 
 
 class DebitCardUseTools(Desk):
-    """Discoverable tools for activating, freezing and closing a debit card."""
-
     @discoverable(ToolType.WRITE)
     def activate_debit_card_8291(
         self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str

@@ -33,8 +33,6 @@ _UNSAFE = ("lost", "stolen", "fraud_suspected")
 
 
 class DebitCardTools(Desk):
-    """Discoverable tools for debit cards."""
-
     @discoverable(ToolType.WRITE)
     def close_debit_card_4721(self, card_id: str, reason: str) -> str:
         """Close a card for good."""

@@ -80,7 +80,6 @@ def given_to(scope: Mapping[str, Any]) -> Row:
 
 
 def signature(function: Callable[..., str]) -> Mapping[str, inspect.Parameter]:
-    """A tool's parameters by name."""
     return inspect.signature(function).parameters
 
 
@@ -210,7 +209,6 @@ def amount_in(money: object) -> float:
 
 
 def age_in_days(date: str) -> int:
-    """Whole days since a date; raises where there is no date."""
     return (NOW - datetime.strptime(date, _DATE)).days
 
 

@@ -90,8 +90,6 @@ class BM25:
 
 
 class Document(NamedTuple):
-    """A text of the knowledge base."""
-
     id: str
     title: str
     content: str
@@ -112,7 +110,6 @@ class Hit(NamedTuple):
 
 
 def render_hits(hits: Iterable[Hit]) -> str:
-    """Hits as an agent reads them."""
     return "\n".join(hit.render(number) for number, hit in enumerate(hits, 1))
 
 
@@ -342,8 +339,6 @@ class NotReadyError(MASEvalError, RuntimeError):
 
 
 class CommandResult(NamedTuple):
-    """The outcome of a command."""
-
     code: int
     output: str
     errors: str
@@ -362,7 +357,6 @@ def require_sandbox() -> str:
 
 
 def safe_name(document_id: str) -> str:
-    """The name of a document's file."""
     plain = document_id.replace("/", "_").replace("\\", "_").replace("..", "_")
     return "".join(c if c.isalnum() or c in "._-" else "_" for c in plain)[:255]
 

@@ -67,8 +67,6 @@ _ALREADY_FILED = "Error: Dispute may have already been filed for this transactio
 
 
 class TransactionTools(Desk):
-    """Discoverable tools for transactions."""
-
     @discoverable(ToolType.WRITE)
     def update_transaction_rewards_3847(self, transaction_id: str, new_rewards_earned: str) -> str:
         """Correct the rewards of a transaction."""

@@ -89,7 +89,6 @@ class SearchTools(Desk):
 
     @property
     def knowledge(self) -> KnowledgeBase:
-        """The documents."""
         assert self._folder is not None, "the world tells a toolkit where its files are"
         return knowledge_base(self._folder)
 

@@ -86,7 +86,6 @@ class LibraryDB(DB):
     drop_box: list[str]
 
     def get_statistics(self) -> dict[str, int]:
-        """Count the records of each table."""
         return {f"num_{name}": len(table) for name, table in self if isinstance(table, Table)}
 
 

@@ -224,29 +224,24 @@ class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
 
     @for_tasks
     def loan_is_due(self, loan_id: str, due: str) -> bool:
-        """Return True if a loan is open and due on that day."""
         loan = _view(self.db.loans, loan_id, "loan")
         return loan.returned is None and loan.due.isoformat() == due
 
     @for_tasks
     def loan_is_closed(self, loan_id: str) -> bool:
-        """Return True if what was lent has come back."""
         return _view(self.db.loans, loan_id, "loan").returned is not None
 
     @for_tasks
     def member_owes(self, member_id: str, amount: float) -> bool:
-        """Return True if a member's unpaid fines add up to that amount."""
         owed = sum(fine.amount for fine in self._unpaid_fines(member_id))
         return round(owed, 2) == amount
 
     @for_tasks
     def waits_for(self, member_id: str, title_id: str) -> bool:
-        """Return True if a member has an active hold on a title."""
         return any(hold.title_id == title_id for hold in self._active_holds(member_id))
 
     @for_tasks
     def hold_is(self, hold_id: str, status: str) -> bool:
-        """Return True if a hold has that status: waiting, ready or cancelled."""
         return _view(self.db.holds, hold_id, "hold").status == status
 
     def put_into_drop_box(self, barcode: str) -> None:
@@ -389,7 +384,6 @@ class LibraryUserTools(ToolKitBase[LibraryUserDB], predictable=True):
 
     @for_tasks
     def has_dropped(self, barcode: str) -> bool:
-        """Return True if the member has put an item into the drop box."""
         return barcode in self.db.dropped
 
 

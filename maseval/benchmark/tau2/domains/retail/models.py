@@ -31,8 +31,6 @@ class Product(Record):
 
 
 class UserName(Record):
-    """A customer's name."""
-
     first_name: str
     last_name: str
 
@@ -76,8 +74,6 @@ PaymentMethod = Annotated[CreditCard | GiftCard | Paypal, Field(discriminator="s
 
 
 class User(Record):
-    """A customer."""
-
     user_id: str
     name: UserName
     address: UserAddress
@@ -143,14 +139,11 @@ class Order(Record):
 
 
 class RetailDB(DB):
-    """The shop's database."""
-
     products: Table[Product]
     users: Table[User]
     orders: Table[Order]
 
     def get_statistics(self) -> dict[str, int]:
-        """Count products, customers, orders, and items that can be bought."""
         return {
             "num_products": len(self.products),
             "num_users": len(self.users),

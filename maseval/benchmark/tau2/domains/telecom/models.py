@@ -121,7 +121,6 @@ class Bill(TelecomRecord):
     status: BillStatus = BillStatus.DRAFT
 
     def add(self, item: LineItem) -> None:
-        """Put an entry on the bill."""
         self.line_items.append(item)
         self.total_due += item.amount
 
@@ -183,7 +182,6 @@ class TelecomDB(DB):
         self._phone.db = db
 
     def get_statistics(self) -> dict[str, int]:
-        """Count the records of each kind."""
         return {
             "num_plans": len(self.plans),
             "num_customers": len(self.customers),

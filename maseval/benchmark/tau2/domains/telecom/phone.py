@@ -119,7 +119,6 @@ def _lose_service(device: PhoneDevice) -> None:
 
 
 def mobile_data_works(db: TelecomUserDB) -> bool:
-    """Return True if the phone reaches the internet through the mobile network."""
     device, surroundings = db.device, db.surroundings
     if device.airplane_mode or device.network_signal_strength == SignalStrength.NONE:
         return False
@@ -153,7 +152,6 @@ def _speed_factor(device: PhoneDevice) -> float:
 
 
 def can_send_mms(db: TelecomUserDB) -> bool:
-    """Return True if a picture message would leave the phone."""
     device = db.device
     if not mobile_data_works(db):
         return False
@@ -294,12 +292,10 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
 
     @for_tasks
     def set_user_location(self, abroad: bool) -> None:
-        """Take the customer abroad, or home."""
         self.db.surroundings.is_abroad = abroad
 
     @for_tasks
     def simulate_network_search(self) -> None:
-        """Make the phone look for a network."""
         search_network(self.db)
 
     turn_airplane_mode_on = _switch(True, toggle_airplane_mode, "Airplane Mode is now ON.")

@@ -303,20 +303,17 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
 
     @for_tasks
     def get_available_plan_ids(self) -> list[str]:
-        """The ids of all plans."""
         return [plan.plan_id for plan in self.db.plans]
 
     @for_checks
     def assert_data_refueling_amount(
         self, customer_id: str, line_id: str, expected_amount: float
     ) -> bool:
-        """Return True if that much data, in GB, was added to the line."""
         line = self._line_of(customer_id, line_id)
         return abs(line.data_refueling_gb - expected_amount) < 1e-6
 
     @for_checks
     def assert_line_status(self, customer_id: str, line_id: str, expected_status: str) -> bool:
-        """Return True if the line has that status."""
         return self._line_of(customer_id, line_id).status == expected_status
 
     @for_checks
@@ -337,7 +334,6 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         return bill is None or bill.status == BillStatus.PAID
 
     def line_with_number(self, phone_number: str) -> Line:
-        """The line that a phone number rings."""
         return _require_record(
             "Line with phone number", self.db.lines, "phone_number", phone_number
         )

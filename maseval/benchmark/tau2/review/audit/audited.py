@@ -81,8 +81,6 @@ class TaskFinding(Finding):
 
 @dataclass(frozen=True)
 class AuditedDomain:
-    """A domain with its data at hand."""
-
     domain: Domain
     folder: Path
     rules: RuleSet = RULES_0_2_0
@@ -208,11 +206,9 @@ class AuditedTask:
 
     @property
     def looks_at_the_world(self) -> bool:
-        """True if the end state is compared at all."""
         return self.criteria is not None and self.criteria.look_at_the_world
 
     def assertions_hold(self, world: World) -> bool:
-        """Return True if a world meets the task's assertions about it."""
         assertions = (self.criteria and self.criteria.env_assertions) or ()
         try:
             return all(world.check(each.model_dump()) for each in assertions)
@@ -232,7 +228,6 @@ class AuditedTask:
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """Yield the texts in a value, whatever holds them."""
     match value:
         case str():
             yield value
@@ -253,7 +248,6 @@ class ReadingTool(NamedTuple):
 
 
 def reading_tools(world: World) -> Iterator[ReadingTool]:
-    """Yield the reading tools of both sides of a world."""
     for kit in filter(None, (world.tools, world.user_tools)):
         for name, method in kit.tools.items():
             if kit.tool_type(name) is ToolType.READ:

@@ -126,7 +126,6 @@ def gold_misses_its_checks(task: AuditedTask) -> Iterator[TaskFinding]:
 
 
 def criteria_can_only_pass(task: AuditedTask) -> Iterator[TaskFinding]:
-    """Find a task in which nothing counts that could fail."""
     if task.criteria is None:
         yield task.finding("criteria can only pass", "error", "the task has no criteria")
     elif not any(map(task.criteria.can_fail, task.criteria.reward_basis)):
@@ -180,7 +179,6 @@ def text_matches_by_chance(task: AuditedTask) -> Iterator[TaskFinding]:
 
 
 def equal_requests(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iterator[TaskFinding]:
-    """Tasks with one request and two solutions."""
     asked: dict[str, list[AuditedTask]] = defaultdict(list)
     for task in tasks:
         if request := task.raw.get("user_scenario"):

@@ -42,7 +42,6 @@ class Conversation:
 
     @cached_property
     def gold(self) -> list[Tau2ToolCall]:
-        """The writes of the reference solution."""
         calls = (action.call() for action in self.case.task.actions)
         return [call for call in calls if self.case.setting.may_write(call)]
 
@@ -56,12 +55,10 @@ class Conversation:
 
     @cached_property
     def done(self) -> list[CallMade]:
-        """The writes of both sides that were carried out."""
         return [each for each in self.tried if not each.failed]
 
     @cached_property
     def undone(self) -> list[Tau2ToolCall]:
-        """The writes of the reference solution that were not made."""
         return [call for call in self.gold if not any(same_call(e.call, call) for e in self.done)]
 
     @cached_property
@@ -72,7 +69,6 @@ class Conversation:
         return min((*made, *said), default=None)
 
     def silent_turns(self) -> Iterator[int]:
-        """Yield the turns in which the user neither spoke nor called a tool."""
         for index, message in enumerate(self.messages):
             if message["role"] == "user" and not has_text(message) and not is_tool_call(message):
                 yield index
@@ -138,8 +134,6 @@ _FOLLOWS = re.compile(r"amount|price|nonfree")
 
 
 class Difference(NamedTuple):
-    """An argument in which a write is not the wanted one."""
-
     argument: str
     made: object
     wanted: object
@@ -218,7 +212,6 @@ class Failure(Conversation):
 
     @cached_property
     def untouched(self) -> list[Tau2ToolCall]:
-        """The missing writes for which nothing stands."""
         paired = [each.wanted for each in self.pairs]
         return [each for each in self.missing if each not in paired]
 

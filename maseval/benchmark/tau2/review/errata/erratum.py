@@ -181,7 +181,6 @@ def _is_published(
 
 
 def errata_of(domain: str | Domain, release: AnyVersion = None) -> tuple[Erratum, ...]:
-    """Return the errata of a domain's tasks, as ``release`` has them."""
     named = domain_named(domain)
     return tuple(_in_release(load_errata(_file_of(named)), named, release))
 
@@ -207,7 +206,6 @@ def _by_task(file: Path) -> ErrataByTask:
 
 
 def gold_actions(steps: Sequence[GoldStep]) -> tuple[Action, ...]:
-    """Return steps in the form of a task's reference solution."""
     return tuple(
         Action(
             action_id=f"corrected_{number}",

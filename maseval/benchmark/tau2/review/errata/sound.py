@@ -60,7 +60,6 @@ _OF_AN_ID = re.compile(r"_\d+$")
 
 
 def with_criteria(case: Case, **changes: object) -> Case:
-    """Return the case of a task with other criteria."""
     criteria = case.criteria.model_copy(update=changes)
     task = case.task.model_copy(update={"evaluation_criteria": criteria})
     return case._replace(setting=case.setting._replace(task=task))

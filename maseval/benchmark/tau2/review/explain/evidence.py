@@ -75,8 +75,6 @@ def check_summaries(
 
 @dataclass(frozen=True)
 class ReplayFault:
-    """The reason why a conversation could not be replayed."""
-
     message_index: int | None
     call: Mapping[str, object] | None
     expected: str | None
@@ -86,7 +84,6 @@ class ReplayFault:
 
 
 def replay_fault(reward_info: RewardInfo) -> ReplayFault | None:
-    """Return the reason why a conversation could not be replayed, or None."""
     problem = replay_problem(reward_info)
     if problem is None:
         return None
@@ -188,8 +185,6 @@ class _Watched:
 
 @dataclass(frozen=True)
 class AssertionEvidence:
-    """An assertion, its outcome, and the values of the end state it looked at."""
-
     func_name: str
     arguments: Mapping[str, object]
     expected: bool

@@ -206,7 +206,6 @@ class Explanation:
 
 
 def plain(value: object) -> Any:
-    """Return a typed value in JSON's terms."""
     match value:
         case FieldPlace():
             return {**value._asdict(), "shown": str(value), "path": list(value.path)}
@@ -247,7 +246,6 @@ def explain(
 
 
 def explain_subject(subject: ScoredCase) -> Explanation:
-    """Explain a case that is already scored."""
     reward_info, messages = subject.reward_info, subject.case.recording.messages
     fault = replay_fault(reward_info)
     looked = subject.case.recording.ended_by_choice and fault is None

@@ -56,8 +56,6 @@ class Repair:
 
 
 class RepairSearch:
-    """A search for the changes to one conversation that would flip its verdict."""
-
     def __init__(self, subject: ScoredCase) -> None:
         self.case = subject.case
         self.setting = self.case.setting

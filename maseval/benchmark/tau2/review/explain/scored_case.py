@@ -56,7 +56,6 @@ def score_case(
 def score_opened(
     case: Case, errata: tuple[Erratum, ...], nl_model: ModelAdapter | None = None
 ) -> ScoredCase:
-    """Score a case that is opened already, by the errata of its task."""
     return ScoredCase(case, _verdict(case, nl_model), errata)
 
 

@@ -48,8 +48,6 @@ class FieldPlace(NamedTuple):
 
 
 class FieldDifference(NamedTuple):
-    """A value that is not what it should be."""
-
     place: FieldPlace
     expected: object
     found: object
@@ -76,7 +74,6 @@ class WorldSnapshot:
         return (self.state.company if side == "company" else self.state.customer) or {}
 
     def value(self, place: FieldPlace) -> object:
-        """Return the value at a place, or ``ABSENT``."""
         value = self._record(place)
         for step in place.path:
             try:
@@ -134,7 +131,6 @@ def differences(expected: WorldSnapshot, found: WorldSnapshot) -> list[FieldDiff
 
 
 def differing_records(one: WorldSnapshot, other: WorldSnapshot) -> Iterable[FieldPlace]:
-    """Return the records that are not the same in both."""
     return dict.fromkeys(each.place.whole for each in differences(one, other))
 
 

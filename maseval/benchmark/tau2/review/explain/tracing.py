@@ -68,7 +68,6 @@ class WorldHistory(NamedTuple):
 
 
 def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[CallAt]:
-    """Yield every answered call."""
     for index, call, _ in calls_with_answers(messages):
         position = index - 1
         while messages[position]["role"] == "tool":

@@ -100,7 +100,6 @@ def check_policy(answer: PolicyAnswer, texts: JudgedTexts) -> Checked:
 
 
 def check_cause(answer: CauseAnswer, texts: JudgedTexts) -> Checked:
-    """Keep the quotes that are true."""
     kept, dropped = [], []
     for claim in answer.claims:
         if claim.message is None:

@@ -63,7 +63,6 @@ class PolicyResult:
 
     @property
     def breaking_calls(self) -> list[tuple[Finding, Tau2ToolCall]]:
-        """The breaches that lie in a call, each with it."""
         pairs = zip(self.findings, self.calls, strict=True)
         return [(each, call) for each, call in pairs if call and each.grade != "undecided"]
 
@@ -88,7 +87,6 @@ class _Findings:
         self.found: list[tuple[Finding, Tau2ToolCall | None]] = []
 
     def ask(self, rule: Rule, subject: CallMoment | Talk) -> None:
-        """Ask a rule about a call, or about the whole conversation."""
         moment = subject if isinstance(subject, CallMoment) else None
         self.asked[rule.id] = None
         try:
@@ -101,7 +99,6 @@ class _Findings:
             self._doubt(rule, f"{_RULE_FAILED}{type(error).__name__}: {error}", moment)
 
     def result(self) -> PolicyResult:
-        """Return all that was found, what is decided first."""
         found = sorted(self.found, key=lambda each: each[0].grade == "undecided")
         return PolicyResult(
             tuple(self.asked), tuple(each for each, _ in found), tuple(call for _, call in found)

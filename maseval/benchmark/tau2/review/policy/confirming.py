@@ -46,8 +46,6 @@ def _is_done_since(at: int, moment: CallMoment) -> bool:
 
 
 def one_call_at_a_time(domain: str, place: str) -> Rule:
-    """Make the rule that a message of the agent holds at most one call."""
-
     @talk_rule(f"{domain}.form.one_call", Kind.FORM, place=place)
     def single(talk: Talk) -> Iterable[Answer]:
         """The agent makes one call at a time."""

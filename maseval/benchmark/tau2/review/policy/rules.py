@@ -96,7 +96,6 @@ class Rule:
 
     @property
     def weight(self) -> Weight:
-        """The weight of a breach of it."""
         return "remark" if self.kind is Kind.FORM else "state"
 
 
@@ -133,7 +132,6 @@ class Policy(Generic[Moment]):
     def talk(
         self, name: str, place: str, *, kind: Kind = Kind.PROTOCOL
     ) -> Callable[[TalkCheck], Rule]:
-        """Make a rule of a function that looks at the whole conversation once."""
         return talk_rule(f"{self._domain}.{name}", kind, place=place)
 
     def _make(
@@ -157,7 +155,6 @@ class Policy(Generic[Moment]):
 
 
 def rules_in(*namespaces: Mapping[str, object]) -> tuple[Rule, ...]:
-    """Return the rules that modules define, in their order."""
     return tuple(each for names in namespaces for each in names.values() if isinstance(each, Rule))
 
 

@@ -33,7 +33,6 @@ A_DAY = timedelta(hours=24)
 
 
 def text_of(value: object) -> str:
-    """Return a text; an empty one if it is none."""
     return value if isinstance(value, str) else ""
 
 
@@ -66,7 +65,6 @@ class AirlineCall(CallMoment):
         return text_of(self.arguments.get(name))
 
     def entries(self, name: str) -> list[Mapping[str, Any]]:
-        """Return the mappings in a list among the arguments."""
         value = self.arguments.get(name)
         listed = value if isinstance(value, list) else []
         return [each for each in listed if isinstance(each, Mapping)]
@@ -79,7 +77,6 @@ class AirlineCall(CallMoment):
 
     @cached_property
     def reservation(self) -> Reservation | None:
-        """The reservation that the call names."""
         return self.find_reservation(self.arguments.get("reservation_id"))
 
     @cached_property
@@ -90,12 +87,10 @@ class AirlineCall(CallMoment):
 
     @property
     def passengers(self) -> list[Mapping[str, Any]]:
-        """The passengers among the arguments."""
         return self.entries("passengers")
 
     @property
     def people(self) -> int:
-        """The number of passengers."""
         return len(self.reservation.passengers if self.reservation else self.passengers)
 
     @property
@@ -109,20 +104,17 @@ class AirlineCall(CallMoment):
 
     @cached_property
     def payments(self) -> list[str]:
-        """The ids of the payment methods that the call uses."""
         several = [each.get("payment_id") for each in self.entries("payment_methods")]
         found = map(text_of, [self.arguments.get("payment_id"), *several])
         return [each for each in dict.fromkeys(found) if each]
 
     @cached_property
     def flights(self) -> list[tuple[str, str]]:
-        """The flight numbers and dates among the arguments."""
         wanted = self.entries("flights")
         return [(text_of(each.get("flight_number")), text_of(each.get("date"))) for each in wanted]
 
     @cached_property
     def flights_kept(self) -> dict[tuple[str, str], int]:
-        """The flights of the reservation before the call, each with its price."""
         before = self.reservation.flights if self.reservation else ()
         return {(each.flight_number, each.date): each.price for each in before}
 
@@ -133,7 +125,6 @@ class AirlineCall(CallMoment):
         return instance.status if instance else ""
 
     def statuses(self, reservation: Reservation) -> dict[tuple[str, str], str]:
-        """Return the status of each flight of a reservation."""
         flights = [(flight.flight_number, flight.date) for flight in reservation.flights]
         return {flight: self.status_of(*flight) for flight in flights}
 

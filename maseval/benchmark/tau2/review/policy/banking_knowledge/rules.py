@@ -133,7 +133,6 @@ class BankCall(CallMoment):
         return value if isinstance(value, str) else ""
 
     def row(self, table: str, field: str) -> Row:
-        """Return the record that an argument names."""
         return find_row(self.db, table, self.arguments.get(field))
 
     @cached_property
@@ -160,13 +159,11 @@ def find_row(db: BankingDB, table: str, key: object) -> Row:
 
 
 def rows_with(db: BankingDB, table: str, field: str, value: object) -> list[Row]:
-    """Return the records of a table whose field has a value."""
     return [row for row in db.table(table).values() if row.get(field) == value]
 
 
 @lru_cache(maxsize=4096)
 def read_date(text: str) -> datetime | None:
-    """Return a date in one of the forms that the records have."""
     for form in _DATES:
         try:
             return datetime.strptime(text, form)
@@ -176,13 +173,11 @@ def read_date(text: str) -> datetime | None:
 
 
 def days_since(value: object) -> float:
-    """Return the whole days since a date of a record."""
     date = read_date(str(value))
     return math.nan if date is None else (NOW - date).days
 
 
 def recent(rows: Iterable[Row], days: int, field: str) -> list[Row]:
-    """Return the records that are so many days old at most, by the date in a field."""
     return [row for row in rows if days_since(row.get(field)) <= days]
 
 

@@ -64,7 +64,6 @@ class RetailCall(CallMoment):
 
     @cached_property
     def order(self) -> Order | None:
-        """The order that the call is about."""
         try:
             order: Order = self.tools.get_order_details(self.arguments.get("order_id"))
         except (ValueError, TypeError):
@@ -73,14 +72,12 @@ class RetailCall(CallMoment):
 
     @cached_property
     def owner(self) -> User | None:
-        """The customer whose record the call would change."""
         user_id = self.order.user_id if self.order else self.arguments.get("user_id")
         users = self.tools.db.users
         return users.view(user_id) if isinstance(user_id, str) and user_id in users else None
 
     @property
     def method(self) -> PaymentMethod | None:
-        """The owner's payment method that the call names."""
         method_id = self.arguments.get("payment_method_id")
         if self.owner is None or not isinstance(method_id, str):
             return None
@@ -94,7 +91,6 @@ class RetailCall(CallMoment):
         return list(dict.fromkeys(each.payment_method_id for each in payments))
 
     def ids(self, name: str) -> list[str]:
-        """Return the texts of a list among the arguments."""
         value = self.arguments.get(name)
         return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
@@ -108,7 +104,6 @@ class RetailCall(CallMoment):
         return [self.ordered[each] for each in self.ids("item_ids") if each in self.ordered]
 
     def variants(self, item: OrderItem) -> Mapping[str, Variant]:
-        """Return the variants of an item's product by their ids."""
         products: Table[Product] = self.tools.db.products
         return products.view(item.product_id).variants if item.product_id in products else {}
 
@@ -143,13 +138,11 @@ class RetailCall(CallMoment):
 
     @cached_property
     def known(self) -> str:
-        """All that the customer said and the tools answered before the call."""
         answers = (made.answer for made in self.calls_read if not made.failed)
         return "\n".join([self.user_said, *answers])
 
     @cached_property
     def found_users(self) -> list[str]:
-        """The customers who were found by email, or by name and zip code, so far."""
         made = (each for each in self.calls_read if each.call["name"] in FINDING)
         return list(dict.fromkeys(each.answer.strip() for each in made if not each.failed))
 

@@ -72,7 +72,6 @@ class TelecomCall(CallMoment):
 
     @property
     def plan(self) -> Plan | None:
-        """The plan of the line."""
         line = self.line
         return None if line is None else _find(self.db.plans, "plan_id", line.plan_id)
 
@@ -84,7 +83,6 @@ class TelecomCall(CallMoment):
 
     @property
     def phone(self) -> TelecomUserDB | None:
-        """The customer's side of the world."""
         db = getattr(self.user_tools, "db", None)
         return db if isinstance(db, TelecomUserDB) else None
 
