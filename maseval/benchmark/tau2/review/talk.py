@@ -159,10 +159,9 @@ class CallMoment:
     @cached_property
     def earlier_calls(self) -> list[CallMade]:
         """The answered calls before this one, also those of the same message."""
-        return list(takewhile(self._comes_later_than, self.talk.calls))
-
-    def _comes_later_than(self, made: CallMade) -> bool:
-        return made.message_index <= self.message_index and made.call is not self.call
+        at, call = self.message_index, self.call
+        every = self.talk.calls
+        return [*takewhile(lambda e: e.message_index <= at and e.call is not call, every)]
 
     @cached_property
     def calls_read(self) -> list[CallMade]:

@@ -251,6 +251,20 @@ ACTIVATED_BY = {
     "activate_debit_card_8292": ("lost", "stolen", "fraud"),
     "activate_debit_card_8293": ("expired", "damaged", "upgrade", "bank_reissue"),
 }
+# What becomes of the other active cards of the account.
+_GONE = {"status": "DEACTIVATED", "deactivated_date": TODAY}
+_RETIRED = {
+    "activate_debit_card_8291": {**_GONE, "deactivation_reason": "New card activated"},
+    "activate_debit_card_8292": {
+        **_GONE,
+        "deactivation_reason": "Replacement card activated ({})",
+    },
+    "activate_debit_card_8293": {
+        "status": "GRACE_PERIOD",
+        "grace_period_ends": TODAY,
+        "deactivation_reason": "Reissued card activated ({})",
+    },
+}
 
 
 class DebitCardUseTools(Desk):
@@ -259,11 +273,9 @@ class DebitCardUseTools(Desk):
         self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
     ) -> str:
         """Activate the first card of an account."""
-        self._activate(
+        _, others = self._activate(
             "activate_debit_card_8291", card_id, last_4_digits, expiration_date, cvv, pin
         )
-        change = {"status": "DEACTIVATED", "deactivated_date": TODAY}
-        others = self._retire(card_id, change | {"deactivation_reason": "New card activated"})
         return lines(
             "New Debit Card Activation Successful",
             f"Card ID: {card_id}",
@@ -280,12 +292,9 @@ class DebitCardUseTools(Desk):
         self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
     ) -> str:
         """Activate the card that replaces a lost one."""
-        reason = self._activate(
+        reason, others = self._activate(
             "activate_debit_card_8292", card_id, last_4_digits, expiration_date, cvv, pin
         )
-        retired = f"Replacement card activated ({reason})"
-        change = {"status": "DEACTIVATED", "deactivated_date": TODAY}
-        others = self._retire(card_id, change | {"deactivation_reason": retired})
         return lines(
             "Replacement Debit Card Activation Successful",
             f"Card ID: {card_id}",
@@ -309,12 +318,9 @@ class DebitCardUseTools(Desk):
         self, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
     ) -> str:
         """Activate a reissued card; the old one works for another day."""
-        reason = self._activate(
+        reason, others = self._activate(
             "activate_debit_card_8293", card_id, last_4_digits, expiration_date, cvv, pin
         )
-        retired = f"Reissued card activated ({reason})"
-        change = {"status": "GRACE_PERIOD", "grace_period_ends": TODAY}
-        others = self._retire(card_id, change | {"deactivation_reason": retired})
         return lines(
             "Reissued Debit Card Activation Successful",
             f"Card ID: {card_id}",
@@ -376,7 +382,8 @@ class DebitCardUseTools(Desk):
 
     def _activate(
         self, tool: str, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
-    ) -> str:
+    ) -> tuple[str, str]:
+        """Activate a card and retire the account's others; return its issue reason, and theirs."""
         require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
         _require_good_pin(pin)
         _require_digits(cvv, 3, "CVV")
@@ -394,21 +401,18 @@ class DebitCardUseTools(Desk):
         _require_same_digits(card, last_4_digits)
         self._require_open_account(card, "activated")
         card |= {"status": "ACTIVE", "activated_date": TODAY}
-        return reason
-
-    def _retire(self, card_id: str, change: Row) -> str:
-        cards = self.db.debit_cards
-        account_id = cards.view(card_id).get("account_id")
+        cards, change = self.db.debit_cards, _RETIRED[tool]
         others = [
             key
             for key, row in cards.entries()
             if key != card_id
-            and row.get("account_id") == account_id
+            and row.get("account_id") == card.get("account_id")
             and row.get("status") == "ACTIVE"
         ]
         for key in others:
-            cards[key].update(change)
-        return ", ".join(others)
+            why = change["deactivation_reason"].format(reason)
+            cards[key].update({**change, "deactivation_reason": why})
+        return reason, ", ".join(others)
 
 
 _ACTIVATION = (

@@ -205,6 +205,12 @@ class AuditedTask:
         return self.criteria is not None and kind in self.criteria.reward_basis
 
     @property
+    def texts_to_say(self) -> Sequence[str]:
+        """The texts that the agent must say, if that counts."""
+        listed = self.criteria.communicate_info if self.criteria else None
+        return listed or () if self.counts(RewardType.COMMUNICATE) else ()
+
+    @property
     def looks_at_the_world(self) -> bool:
         return self.criteria is not None and self.criteria.look_at_the_world
 

@@ -158,8 +158,8 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
 
 def text_can_never_match(task: AuditedTask) -> Iterator[TaskFinding]:
     """Commas are removed from what the agent says, so a text with one is never found."""
-    for info in (task.criteria and task.criteria.communicate_info) or ():
-        if "," in info and task.counts(RewardType.COMMUNICATE):
+    for info in task.texts_to_say:
+        if "," in info:
             yield task.finding(
                 "text can never match",
                 "error",
@@ -169,8 +169,8 @@ def text_can_never_match(task: AuditedTask) -> Iterator[TaskFinding]:
 
 def text_matches_by_chance(task: AuditedTask) -> Iterator[TaskFinding]:
     """Find a text so short that a wrong answer has it too."""
-    for info in (task.criteria and task.criteria.communicate_info) or ():
-        if len(info) <= 2 and task.counts(RewardType.COMMUNICATE):
+    for info in task.texts_to_say:
+        if len(info) <= 2:
             yield task.finding(
                 "text matches by chance",
                 "warning",

@@ -19,7 +19,6 @@ from maseval.benchmark.tau2.review.audit.audited import (
     reading_tools,
     texts_in,
 )
-from maseval.benchmark.tau2.world.tasks import RewardType
 from maseval.benchmark.tau2.world.world import to_json_str
 
 
@@ -40,8 +39,8 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[TaskFinding]:
 
 def texts_in_no_answer(task: AuditedTask) -> Iterator[TaskFinding]:
     """Read all that can be read, carry out the gold, and look for what must be said."""
-    wanted = (task.criteria and task.criteria.communicate_info) or ()
-    if not wanted or not task.counts(RewardType.COMMUNICATE):
+    wanted = task.texts_to_say
+    if not wanted:
         return
     reader = Reader(task)
     reader.known |= {word for action in task.spec.actions for word in _ids(action.arguments)}

@@ -97,18 +97,11 @@ def _scenario(audited: AuditedDomain, raw: RawTask) -> Iterator[Problem]:
         return
     yield from _unknown(given, _SCENARIO, "user_scenario")
     told = given.get("instructions")
-    if isinstance(told, str):
-        texts = {"instructions": told}
-    elif isinstance(told, Mapping):
-        yield from _unknown(told, {"domain", *_TOLD}, "instructions")
+    texts = {"instructions": told} if isinstance(told, str) else {}
+    if isinstance(told, Mapping):
         texts = {name: told[name] for name in _TOLD if told.get(name) is not None}
-        named = told.get("domain")
-        if named not in (None, "", audited.domain.name):
-            yield "warning", f"its instructions name the domain {named!r}"
-        if texts and not texts.get("reason_for_call"):
-            yield "warning", "its instructions have no reason_for_call: why does the customer call?"
-    else:
-        texts = {}
+        yield from _unknown(told, {"domain", *_TOLD}, "instructions")
+        yield from _instructions(audited, told)
     if not any(str(text).strip() for text in texts.values()):
         yield "error", "its instructions are empty, so the customer's model is told nothing"
     for name, text in texts.items():
@@ -118,31 +111,47 @@ def _scenario(audited: AuditedDomain, raw: RawTask) -> Iterator[Problem]:
             yield "error", f"{name} has {found}, which ends the conversation when it is said"
 
 
+def _instructions(audited: AuditedDomain, told: Mapping[str, Any]) -> Iterator[Problem]:
+    named = told.get("domain")
+    if named not in (None, "", audited.domain.name):
+        yield "warning", f"its instructions name the domain {named!r}"
+    if any(told.get(name) is not None for name in _TOLD) and not told.get("reason_for_call"):
+        yield "warning", "its instructions have no reason_for_call: why does the customer call?"
+
+
 def _criteria(audited: AuditedDomain, raw: RawTask) -> Iterator[Problem]:
     given = raw.get("evaluation_criteria")
     if not isinstance(given, Mapping):
         return  # a finding of its own
     yield from _unknown(given, _CRITERIA, "evaluation_criteria")
     for name in ("communicate_info", "nl_assertions"):
-        texts = given.get(name)
-        if isinstance(texts, str):
-            yield "error", f"{name} is a text, not a list of texts"
-        elif isinstance(texts, list):
-            if any(not str(text).strip() for text in texts):
-                yield "error", f"{name} has an empty text"
-            for text, times in Counter(map(str, texts)).items():
-                if times > 1:
-                    yield "warning", f"{name} has {text!r} {times} times"
+        yield from _texts(name, given.get(name))
     basis = given.get("reward_basis")
     if basis is not None and not basis:
         yield "error", "its reward_basis is empty, so every agent passes"
-    for kind in basis if isinstance(basis, list) else ():
+    if isinstance(basis, list):
+        yield from _basis(given, basis)
+
+
+def _texts(name: str, texts: object) -> Iterator[Problem]:
+    if isinstance(texts, str):
+        yield "error", f"{name} is a text, not a list of texts"
+    counts = Counter(map(str, texts if isinstance(texts, list) else ()))
+    if any(not text.strip() for text in counts):
+        yield "error", f"{name} has an empty text"
+    for text, times in counts.items():
+        if times > 1:
+            yield "warning", f"{name} has {text!r} {times} times"
+
+
+def _basis(given: Mapping[str, Any], basis: Sequence[Any]) -> Iterator[Problem]:
+    for kind in basis:
         if (needed := _NEEDED.get(kind)) and not given.get(needed):
             yield "warning", f"its reward_basis has {kind}, but {needed} is empty"
-    if isinstance(basis, list):
-        for kind, name in _NEEDED.items():
-            if given.get(name) and kind not in basis and kind is not RewardType.ACTION:
-                yield "warning", f"it has {name}, but its reward_basis has no {kind.value}"
+    for kind, name in _NEEDED.items():
+        # Actions are often written down as the way to the end state, and not to be compared.
+        if given.get(name) and kind not in basis and kind is not RewardType.ACTION:
+            yield "warning", f"it has {name}, but its reward_basis has no {kind.value}"
 
 
 def _actions(audited: AuditedDomain, raw: RawTask) -> Iterator[Problem]:

@@ -82,16 +82,15 @@ class Conversation:
         for made in self.talk.calls:
             values = list(telling_values(made.call["arguments"]))
             for value in values if made.call["requestor"] == "assistant" else ():
-                source = self._given_by_user(value, made.message_index) if is_id(value) else None
-                if source is None or value in seen:
+                if not is_id(value) or value in seen:
+                    continue
+                heard = self.talk.user_before(made.message_index)
+                given = next((said for said in heard if _has(said.text, value)), None)
+                if given is None:
                     continue
                 seen.add(value)
-                if not self._is_known(value, source):
-                    yield value, source
-
-    def _given_by_user(self, value: str, before: int) -> int | None:
-        given = (said for said in self.talk.user_before(before) if _has(said.text, value))
-        return next((said.message_index for said in given), None)
+                if not self._is_known(value, given.message_index):
+                    yield value, given.message_index
 
     # What a tool reads after the next write may be what the user has made up.
     def _is_known(self, value: str, before: int) -> bool:

@@ -304,11 +304,7 @@ def _facts(failure: Failure) -> Iterator[str]:
         yield from (f"  {each}" for each in pair.differences)
     for made in failure.extra:
         yield f"message {made.message_index}: {render_call(made.call)}"
-    yield from _missing(failure)
-
-
-def _missing(failure: Failure) -> Iterator[str]:
-    return (f"missing: {render_call(call)}" for call in failure.missing)
+    yield from (f"missing: {render_call(call)}" for call in failure.missing)
 
 
 STEPS: tuple[CauseStep, ...] = (

@@ -41,7 +41,7 @@ from maseval.benchmark.tau2.world.setting import (
 )
 from maseval.benchmark.tau2.world.state.copying import once
 from maseval.benchmark.tau2.world.tasks import Action
-from maseval.benchmark.tau2.world.world import World, WorldState, calls_with_answers
+from maseval.benchmark.tau2.world.world import World, calls_with_answers
 
 
 class CallAt(NamedTuple):
@@ -79,16 +79,14 @@ def conversation_history(case: Case) -> WorldHistory:
     """Play a conversation again, whose replay is known to come out as recorded."""
     stage, task, calls = case.stage, case.task, list(recorded_calls(case.messages))
     writes = [each for each in calls if case.setting.may_write(each.call)]
-    end = replay_along(stage, task, case.messages).find("state", _settled_state)
+    end = replay_along(stage, task, case.messages).find(
+        "state", lambda world: settle_twin(world).state()
+    )
     history = _play(retrace(stage, task), writes)
     if history.end.state != end:
         # A tool that is declared as reading has written: then every call is played.
         history = _play(retrace(stage, task), calls)
     return history
-
-
-def _settled_state(world: World) -> WorldState:
-    return settle_twin(world).state()
 
 
 def _play(retracing: Retracing, calls: Iterable[CallAt]) -> WorldHistory:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache, partialmethod
+from functools import lru_cache, partialmethod, wraps
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from maseval.benchmark.tau2.formats.message import Tau2ToolCall
@@ -102,19 +102,13 @@ class Rule:
 def rule(name: str, kind: Kind, *, place: str, tools: Collection[str]) -> Callable[[Check], Rule]:
     """Make a rule of a function that looks at a call; the function's docstring is its text."""
 
-    def make_rule(check: Check) -> Rule:
-        return Rule(name, kind, _first_sentence(check), place, frozenset(tools), check)
-
-    return make_rule
+    return lambda check: Rule(name, kind, _first_sentence(check), place, frozenset(tools), check)
 
 
 def talk_rule(name: str, kind: Kind, *, place: str) -> Callable[[TalkCheck], Rule]:
     """Make a rule of a function that looks at the whole conversation once."""
 
-    def make_rule(check: TalkCheck) -> Rule:
-        return Rule(name, kind, _first_sentence(check), place, (), check, is_about_talk=True)
-
-    return make_rule
+    return lambda check: Rule(name, kind, _first_sentence(check), place, (), check, True)
 
 
 Moment = TypeVar("Moment", bound=CallMoment)
@@ -140,10 +134,10 @@ class Policy(Generic[Moment]):
         make = rule(f"{self._domain}.{name}", kind, place=place, tools=tools)
 
         def make_rule(check: Callable[[Moment], Iterable[Answer]]) -> Rule:
+            @wraps(check)
             def look(moment: CallMoment) -> Iterable[Answer]:
                 return check(moment.seen_as(self._kind))
 
-            look.__doc__ = check.__doc__
             return make(look)
 
         return make_rule

@@ -371,14 +371,11 @@ def address_is_known(call: RetailCall) -> Iterator[Answer]:
             continue
         if is_said(value, call.user_said) or is_said(value, call.known):
             continue
-        if has_spoken_numbers(call.user_said) or _is_read_apart(value, call.known):
+        is_read_apart = all(stands_in(call.known.lower(), word) for word in value.lower().split())
+        if has_spoken_numbers(call.user_said) or is_read_apart:
             yield CannotTell(f"{value!r} may have been said in other words")
         else:
             yield Broken(f"{value!r} was neither said nor read")
-
-
-def _is_read_apart(value: str, known: str) -> bool:
-    return all(stands_in(known.lower(), word) for word in value.lower().split())
 
 
 @retail.form("details.order", "Cancel, Return: 2nd paragraph", CANCEL, RETURN)

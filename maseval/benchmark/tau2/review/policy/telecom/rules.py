@@ -229,20 +229,21 @@ def _names_line(text: str, line: Line) -> bool:
 )
 def check_bill_read(call: TelecomCall) -> Iterator[Answer]:
     """A bill's status and amount are looked up before payment is requested."""
-    bill = call.arguments.get("bill_id")
-    read = f'"bill_id": "{bill}"'
-    if not any(read in each.answer for each in call.calls_read):
-        yield Broken(f"bill {bill} was not looked up before")
+    yield from _not_read(call, "bill")
 
 
 @telecom.flow("roaming.checked", "Data Roaming: last two sentences", "enable_roaming")
 def check_line_read(call: TelecomCall) -> Iterator[Answer]:
     """A line is looked up before roaming is enabled on it."""
-    line = call.arguments.get("line_id")
-    read = f'"line_id": "{line}"'
-    before = call.calls_read
-    if not any(read in each.answer and '"roaming_enabled"' in each.answer for each in before):
-        yield Broken(f"line {line} was not looked up before")
+    # Other answers name the line as well, but do not say if it has roaming.
+    yield from _not_read(call, "line", '"roaming_enabled"')
+
+
+def _not_read(call: TelecomCall, kind: str, field: str = "") -> Iterator[Answer]:
+    record = call.arguments.get(f"{kind}_id")
+    read = f'"{kind}_id": "{record}"'
+    if not any(read in each.answer and field in each.answer for each in call.calls_read):
+        yield Broken(f"{kind} {record} was not looked up before")
 
 
 @telecom.protocol("identity.first", "Technical Support; Customer Lookup", *(_READS | WRITES))
