@@ -157,6 +157,7 @@ def data_fingerprint(domain: str) -> dict[str, str]:
 
 def _read_restructured(domain: str, data_dir: AnyPath | None, kind: str) -> object:
     path = None if data_dir is None else Path(data_dir).expanduser()
+    # An archive or a checkout holds the original's files, which are read as they are.
     if path is None or path.is_file() or (path / "datasets").is_dir():
         return None
     name = f"{kind}.json"

@@ -108,6 +108,7 @@ class MACSAgent(AgentAdapter):
         message = arguments.get(MESSAGE)
         if not isinstance(message, str):
             raise AgentError(f"a call of {colleague.name} needs a {MESSAGE!r}", component=self.name)
+        # Two agents that ask each other would wait forever.
         if colleague._is_working:
             raise AgentError(f"{colleague.name} waits for your answer", component=self.name)
         return colleague.answer(message, self.name)

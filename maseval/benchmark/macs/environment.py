@@ -277,6 +277,7 @@ class MACSEnvironment(Environment):
 
 
 def _key(group: str, action: JsonObject, taken: Mapping[str, JsonObject]) -> str:
+    # Groups repeat actions: an equal one is the same tool, and needs one model.
     equal = next((key for key, other in taken.items() if other == action), None)
     if equal is not None:
         return equal

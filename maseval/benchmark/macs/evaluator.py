@@ -192,6 +192,7 @@ def read_answer(raw: str, side: GoalSide, asserted: int) -> JsonObject:
 
 def rows_in(raw: str) -> list[JudgedAssertion]:
     """Return the rows of an answer, every value as text."""
+    # Some models begin with a sentence of their own, which the original cuts off as well.
     text = raw.partition("\n")[2] if raw.startswith("Here") else raw
     for noise in ("\n", "```json", "```"):
         text = text.replace(noise, "")
@@ -226,6 +227,7 @@ def score_of(rows: Sequence[JudgedAssertion], raw: str = "") -> GoalScore:
     """Return the score of the rows; there must be at least one that is decided."""
     answers = [_answer(row, raw) for row in rows]
     true, false = answers.count("true"), answers.count("false")
+    # The original divides by this number.
     if true + false == 0:
         raise JudgeError("no assertion is judged TRUE or FALSE", raw)
     return GoalScore(1.0 if false == 0 else 0.0, true / (true + false))

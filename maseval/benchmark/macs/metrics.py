@@ -155,6 +155,7 @@ def _problems(goals: RecordedGoals) -> Iterable[str]:
 def _means(scored: Sequence[RecordedReport]) -> dict[str, float]:
     entries = [_numbers(each.raw) for report in scored for each in report.evaluations]
     keys = dict.fromkeys(key for entry in entries for key in entry)
+    # A scored repetition without a verdict counts as zeros.
     lost = sum(not report.evaluations for report in scored)
     found = {key: [entry[key] for entry in entries if key in entry] for key in keys}
     return {key: sum(values) / (len(values) + lost) for key, values in found.items()}

@@ -115,6 +115,7 @@ def score_conversations(
     scenarios = load_scenarios(domain, data_dir)
     config = load_agent_config(domain, data_dir)
     templates = load_templates(data_dir)
+    # A file that is missing is a scenario that was not run, and no error.
     found = {
         index: path
         for index in range(len(scenarios))

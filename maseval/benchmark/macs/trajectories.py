@@ -46,6 +46,7 @@ class TrajectoryLog:
 
     def message(self, source: str, destination: str, content: str) -> None:
         role = self.human_id if source == self.human_id else None
+        # What is said stands in the rows of both, as each has a view of its own.
         for participant in (source, destination):
             self._add(participant, source, destination, role, content=content)
 

@@ -100,6 +100,7 @@ def _export_domain(run: RunFolder, domain: str, folder: Path, overwrite: bool) -
     check_free(folder, overwrite)
     results: list[JsonObject] = []
     unjudged: list[str] = []
+    # The original's files have one conversation a scenario, so the first trial stands for it.
     chosen = (one for one in run.recorded if (one.domain, one.trial) == (domain, 0))
     reports = sorted(map(run.report, chosen), key=_index)
     for report in reports:

@@ -75,6 +75,7 @@ def unique_groups(agents: Iterable[Shape]) -> list[Shape]:
         name = _name(group)
         if name is None:
             nameless.append(group)
+        # Agents share groups, and each brings a copy of the whole description.
         elif named.setdefault(name, group) != group:
             raise ConfigurationError(
                 f"Conflicting tools for tool_name={name!r}: two agents describe it differently; "

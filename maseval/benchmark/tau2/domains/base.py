@@ -141,6 +141,7 @@ class DB(BaseModel):
     def twin(self, memo: Memo) -> Self:
         """An independent database in the same state; what is shared stays so."""
         for name in shared_rows(type(self)):
+            # A list that is shared as a whole is copied without its records.
             rows = getattr(self, name)  # one that was changed is this database's own
             whole = all(map(is_shared, rows))
             memo[id(rows)] = rows.copy() if whole else [copy_value(row, memo) for row in rows]
@@ -182,6 +183,7 @@ def merge(base: object, update: object) -> object:
     return {**base, **{key: merge(base.get(key), value) for key, value in update.items()}}
 
 
+# The order of the tools is part of every request to a model.
 def _insert_tool(
     tools: Mapping[str, ToolType], tool: Mapping[str, ToolType], after: str | None
 ) -> dict[str, ToolType]:
@@ -224,6 +226,7 @@ class ToolKitBase(Generic[DBT]):
         for name, method in methods.items():
             if hasattr(method, "__tau2_tool__"):
                 cls._add_tool(name, method)
+                # Python puts the qualified name into errors about arguments, which a model reads.
                 if called:
                     method.__qualname__ = f"{called}.{name}"
         for_tasks = {n for n, method in methods.items() if hasattr(method, "__tau2_for_tasks__")}

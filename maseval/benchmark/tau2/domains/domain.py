@@ -111,6 +111,7 @@ def moves_along(steps: Mapping[str, Collection[str]]) -> Unreachable:
     """Only the given steps from one value to the next exist."""
 
     def unreachable(now: object, wanted: object) -> bool:
+        # A value can be reached over any number of others.
         reached, ahead = {str(now)}, [str(now)]
         while ahead:
             fresh = {*steps.get(ahead.pop(), ())} - reached
@@ -273,6 +274,7 @@ class Domain:
     documents: Callable[[Path], Sequence[DomainDocument]] = _have_no_documents
 
     def __post_init__(self) -> None:
+        # The class is frozen: its fields are filled in this way or not at all.
         if not self.folder_name:
             object.__setattr__(self, "folder_name", self.name)
         if self.data_dir is not None:
@@ -309,6 +311,7 @@ class Domain:
     def is_predictable(self) -> bool:
         """True if all of its tools are, and what synchronises them belongs to a domain here."""
         kits = filter(None, (self.toolkit, self.user_toolkit))
+        # Nobody knows what somebody else's function looks at or remembers.
         synced_here = self.sync is None or self.sync.__module__.startswith(f"{__package__}.")
         return synced_here and all(kit.is_predictable for kit in kits)
 

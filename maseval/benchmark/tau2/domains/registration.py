@@ -99,6 +99,7 @@ def register_domain(domain: "Domain", *, replace: bool = False) -> "Domain":
     """
     _require_sound(domain)
     with _adding:
+        # Two threads may register at once; the same domain again is no second one.
         if _known(domain.name) not in (None, domain):
             _check_replacement(domain, replace)
         _added[domain.name] = domain
@@ -163,6 +164,7 @@ def domain_named(domain: "str | Domain") -> "Domain":
 
 
 def _unknown_domain(name: object) -> UnknownDomainError:
+    # Of use for an error alone, which most processes never see.
     import difflib
 
     every = domain_names()

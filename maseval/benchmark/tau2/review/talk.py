@@ -74,6 +74,7 @@ class Talk:
 
     @cached_property
     def _places(self) -> tuple[list[int], ...]:
+        # Every rule asks what came before its call: looking up a place beats filtering all texts.
         sides = self.user, self.agent, self.calls
         return tuple([each.message_index for each in side] for side in sides)
 
@@ -140,6 +141,7 @@ class CallMoment:
 
     def seen_as(self, kind: type["Seen"]) -> "Seen":
         """Return the same call with what a domain's rules know about it."""
+        # One view serves all rules of a domain, so that each record is looked up once a call.
         if kind not in self.notes:
             seen = self.notes[kind] = object.__new__(kind)
             vars(seen).update(vars(self))

@@ -93,6 +93,8 @@ class Timeline:
         numbers: dict[int, int] = {}
         messages = []
         for moment in self.moments:
+            # Most messages change nothing, so a state is written once, however many messages show
+            # it.
             if id(moment.after) not in numbers:
                 numbers[id(moment.after)] = len(states)
                 gold = moment.from_gold
@@ -164,6 +166,7 @@ class _Replay:
                 calls += [self._repeat(*each) for each in answers[number]]
             else:
                 calls.append(RepeatedCall(None, complete_call(recorded), made=False))
+        # A missing answer is noticed at the message behind the place where it should stand.
         here = problem is not None and index <= (problem.index or 0) <= last + 1
         role, stopped = messages[index]["role"], problem if here else None
         return Moment(index, last, role, tuple(calls), *self.now, problem=stopped)
@@ -179,6 +182,7 @@ class _Replay:
 
     # Only a call that changed something makes it necessary to compare everything again.
     def _note_change(self) -> Differences:
+        # States are kept in a tree: the same object means that the call changed nothing.
         if self._retracing.state is self._state:
             return ()
         self._state = self._retracing.state

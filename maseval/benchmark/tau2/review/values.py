@@ -27,6 +27,7 @@ MONTHS = (
     "november",
     "december",
 )
+# Models write typographic signs, databases plain ones.
 _SIGNS = {
     **dict.fromkeys("\u00a0\u2007\u2009\u202f", " "),
     **dict.fromkeys("\u2010\u2011\u2212", "-"),
@@ -41,6 +42,7 @@ _UNITS = (
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 NUMBERS = {word: number for number, word in enumerate(_UNITS.split())}
 NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 2)}
+# A customer may spell an address aloud: "mia dot li at mail dot com, double five".
 _SIGNS_IN_WORDS = {"dot", "at", "underscore", "dash", "hyphen", "hash", "point", "and", "plus"}
 _REPEATED = {"double": 2, "triple": 3}
 _WORD = re.compile(r"[a-z]+|[0-9]+")
@@ -74,6 +76,7 @@ def bare(text: str) -> str:
     times, tens = 1, 0
     for word in _WORD.findall(text.lower()):
         number = NUMBERS.get(word, 0 if word == "oh" else None)
+        # "Twenty one" is 21, and not 20 with a 1 behind it.
         if tens and number and number < 10:
             found[-1] = str(tens + number)
         elif word in _REPEATED:
@@ -136,6 +139,7 @@ def stands_in(lower: str, word: str) -> bool:
     at = lower.find(word)
     while at >= 0:
         before, after = lower[at - 1 : at], lower[at + len(word) : at + len(word) + 1]
+        # In 13.2 there is no 2 that stands by itself.
         decimal = before == "." and lower[at - 2 : at - 1].isdigit()
         joined = before in ("_", "-") or after in ("_", "-") or decimal
         if not (before.isalnum() or after.isalnum() or joined):

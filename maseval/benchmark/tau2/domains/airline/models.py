@@ -261,6 +261,7 @@ def flights_between(
     for number in _numbers(_index(shared), origin, destination):
         if number in flights:
             yield flights.view(number)
+    # No tool adds flights, but a task's initial data may.
     for number in flights.added_keys():
         flight = flights.view(number)
         if origin in (None, flight.origin) and destination in (None, flight.destination):

@@ -108,6 +108,7 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         total_price += BAGGAGE_PRICE * nonfree_baggages
         _check_payments(user, payments, total_price)
 
+        # Only now is a copy of its own needed: a refused booking leaves all records shared.
         user = self.db.users[user_id]
         for payment in payments:
             _charge(user, payment)

@@ -152,6 +152,7 @@ class AccountTools(Desk):
             source_account_id == destination_account_id,
             "Source and destination accounts cannot be the same.",
         )
+        # Both are looked up before either is checked, as the order decides which error is read.
         ids = {"Source": source_account_id, "Destination": destination_account_id}
         missing = {side: f"{side} account '{key}' not found." for side, key in ids.items()}
         source, destination = (self._row("accounts", ids[s], missing[s]) for s in ids)

@@ -225,6 +225,7 @@ Operator = Callable[[Any, Any], bool]
 FoundRow = tuple[str, Row]
 
 _QUERY = "query_db() got multiple values for"
+# A condition of such a name becomes a second argument of the original's function.
 _COLLISIONS = {
     name: f"tau2.domains.banking_knowledge.db_query.{_QUERY} keyword argument '{name}'"
     for name in ("return_ids", "db")

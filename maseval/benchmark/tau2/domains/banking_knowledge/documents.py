@@ -128,6 +128,7 @@ class KnowledgeBase:
         if not query or not query.strip():
             return []
         scores = self._bm25.scores(query)
+        # Sorting is stable, so that equal scores keep the order of the documents.
         order = sorted(range(len(scores)), key=lambda index: -scores[index])
         cut = min(top_k, len(order))
         return [Hit(self.documents[index], scores[index]) for index in order[:cut]]
@@ -257,6 +258,7 @@ class DenseIndex:
         return [Hit(documents[index], scores[index]) for index in order[: min(top_k, len(order))]]
 
     def _documents(self) -> list[Vector]:
+        # Many simulations may ask at once, and every document costs a request.
         with self._lock:
             if self._vectors is None:
                 contents = [document.content for document in self._knowledge.documents]
@@ -380,6 +382,7 @@ class Shell:
         self._bwrap = require_sandbox()
         self._writable = writable
         self._folder = tempfile.mkdtemp(prefix="maseval-kb-")
+        # A simulation may end anywhere: the folder goes once nobody holds the shell.
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         export(documents, Path(self._folder))
 

@@ -87,6 +87,7 @@ class BankTable(Table[Any]):
 
     def add(self, key: str, row: Row) -> bool:
         """Store a row under a new id; an id that is taken keeps its row."""
+        # Ids are made from what a record says, so that saying it twice is the same record.
         if key in self:
             return False
         self[key] = row

@@ -171,6 +171,7 @@ class Terminal(SearchTools):
         Args:
             command: The command, for example "grep -l 'wire transfer' *.md | head".
         """
+        # Most simulations never use it, and a folder of all documents takes its time.
         if self._shell is None:
             self._shell = Shell(self.knowledge.documents, writable=self.search.writable)
         return self._shell.run(command)
@@ -250,6 +251,8 @@ class KnowledgeVariant(NamedTuple):
                 f"but the files: {', '.join(OFFLINE)}, such as {NAME}@bm25_grep"
             ) from error
         try:
+            # The tools' descriptions are answers, so without them no conversation is the
+            # original's.
             descriptions()
         except DataError as error:
             raise NotReadyError(

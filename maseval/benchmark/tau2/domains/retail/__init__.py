@@ -36,6 +36,7 @@ class ItemRetailTools(RetailTools, called="RetailTools", predictable=True):
         Args:
             item_id: The item's id, for example "1008292230". This is not a product id.
         """
+        # There is no index of items, as in the original: the first product that has it counts.
         for product in self._searched_products():
             if item_id in product.variants:
                 return product.variants[item_id]

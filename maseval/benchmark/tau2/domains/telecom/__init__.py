@@ -45,6 +45,7 @@ def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
     The phone does not search for a network here: after a change at the company it shows what it
     showed before, until the customer does something that makes it search.
     """
+    # Data laid over a database makes a new one, which has to be coupled again.
     if not (tools.is_coupled and user_tools.is_coupled):
         tools.db.user_db = user_tools.db
         tools.is_coupled = user_tools.is_coupled = True

@@ -173,6 +173,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         customer = self.get_customer_by_id(customer_id)
         if self.bills_of(customer, BillStatus.AWAITING_PAYMENT):
             raise ValueError("A bill is already awaiting payment for this customer")
+        # Checked last, as in the original: the order of checks decides which error a model reads.
         if bill_id not in customer.bill_ids:
             raise ValueError(f"Bill {bill_id} not found for customer {customer_id}")
         own(self.db.bills, self.bill(bill_id)).status = BillStatus.AWAITING_PAYMENT

@@ -84,6 +84,7 @@ class AuditedDomain:
     domain: Domain
     folder: Path
     rules: RuleSet = RULES_0_2_0
+    # Most tasks begin alike, and reading everything for each would take minutes.
     answers: dict[object, str | None] = field(default_factory=dict, compare=False, repr=False)
 
     @cached_property

@@ -195,6 +195,7 @@ def equal_requests(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iter
 
 def against_the_policy(task: AuditedTask) -> Iterator[TaskFinding]:
     """Play the reference solution, and before each step ask whether the policy allows it."""
+    # The scenario is given as what the user says: a solution has no words of its own.
     breaches = check_gold(task.setting, scenario_text(task.raw)).breaking_calls
     for action in task.spec.actions:
         mine = [each for each, call in breaches if call == action.call()]
@@ -278,6 +279,7 @@ class _Audit:
     ) -> None:
         self.domain = release.domain(named)
         own = self.domain.name not in DOMAINS
+        # The published domains are sound, and describing all their tools takes its time.
         if own and (found := faults(self.domain)):  # then no task could be played
             raise ConfigurationError("; ".join(found))
         self._audited = audited_domain(self.domain, data_dir, release.rules)

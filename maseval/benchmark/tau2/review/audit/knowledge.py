@@ -97,6 +97,7 @@ class Reader:
         for tool in self._tools:
             if not tool.parameters:
                 self._ask(tool, {})
+        # Answers name further ids, so it goes on until they name nothing new.
         while fresh := (self.known & (keys | words)) - self._asked:
             self._asked |= fresh
             for tool, word in product(self._tools, sorted(fresh)):

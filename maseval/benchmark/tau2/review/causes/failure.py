@@ -129,6 +129,7 @@ def _has(text: str, value: str) -> bool:
     return any(form in lower for form in spellings(value))
 
 
+# Amounts follow from what was chosen: nobody chose them.
 _FOLLOWS = re.compile(r"amount|price|nonfree")
 
 
@@ -199,6 +200,7 @@ class Failure(Conversation):
             if self._stands_for(made, wanted)
         ]
         found: list[Pair] = []
+        # The most alike are paired first, so that no pair takes another's better match.
         for made, wanted in sorted(alike, key=lambda e: -_in_common(e[0].call, e[1])):
             if not any(each.made is made or each.wanted is wanted for each in found):
                 differing = _differing("", made.call["arguments"], wanted["arguments"])

@@ -84,6 +84,7 @@ def beside_policy(cause: Finding, policy: Sequence[Finding]) -> Finding:
 CauseStep = Callable[[Failure], Finding | None]
 
 _LIMITS = (TerminationReason.MAX_STEPS, TerminationReason.TOO_MANY_ERRORS)
+# So many equal calls in a row are no retry any more.
 _LOOP = 5
 
 
@@ -307,6 +308,7 @@ def _facts(failure: Failure) -> Iterator[str]:
     yield from (f"missing: {render_call(call)}" for call in failure.missing)
 
 
+# The first answer counts, so what is recomputed comes before what has to be weighed.
 STEPS: tuple[CauseStep, ...] = (
     no_verdict,
     forbidden_write,

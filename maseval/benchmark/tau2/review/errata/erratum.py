@@ -152,6 +152,7 @@ def errata_for(
     """
     named = domain_named(domain)
     found = _known(named, task_id)
+    # Most tasks have none, and comparing a task with the published one reads files.
     if not found or (
         isinstance(task, Mapping) and not _is_published(task, named, task_id, release)
     ):

@@ -46,6 +46,7 @@ from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding
 from maseval.core.recorded import mapping
 from maseval.core.report_parts import is_successful
 
+# People and models spell one address in many ways, and the verdict compares letters.
 _ALIKE = {
     **{"street": "st", "avenue": "ave", "drive": "dr", "lane": "ln", "road": "rd", "suite": "ste"},
     **{"boulevard": "blvd", "apartment": "apt", "us": "usa", "united states": "usa"},
@@ -154,6 +155,7 @@ def _made_alike(case: Case, solution: Sequence[Action]) -> _MadeAlike | None:
     ]
     scenario = words_told(case.raw_task)
     twins: list[_Twin] = []
+    # Each step takes the call that differs least from it, and no call stands for two steps.
     for step in steps:
         taken = {twin.at for twin in twins}
         alike = [
@@ -304,6 +306,7 @@ def faults_of_task(case: Case, errata: Sequence[Erratum] = ()) -> tuple[str, ...
     corrected = with_corrections(case, errata).setting
     told = case.scenario
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
+    # Two tasks may share calls and differ in what they tell, which some rules depend on.
     key = gold_key(corrected, f"{corrected.task.content}\n{told}")
     return (*left_out, *_gold_faults(key, told, ticket if isinstance(ticket, str) else None))
 

@@ -115,6 +115,7 @@ def facts_read(world: World, assertion: Mapping[str, Any]) -> WorldFacts:
     facts: dict[FieldPath, object] = {}
     original = toolkit.db
     try:
+        # An assertion is any function of the task's: what it looks at is known by watching it.
         toolkit.db = _Watched(original, (), facts)
         toolkit.task_function(assertion["func_name"])(**assertion["arguments"])
     except Exception:  # a function that cannot be watched gives no facts

@@ -261,6 +261,7 @@ def explain_subject(subject: ScoredCase) -> Explanation:
     cut_off = None
     if not subject.case.recording.ended_by_choice:
         cut_off = subject.case.recording.termination_reason or "none recorded"
+    # Its summary names the checks that failed, which only the explanation itself knows.
     explanation = Explanation(
         domain=subject.case.setting.domain.name,
         task_id=subject.case.recording.task_id,

@@ -99,6 +99,7 @@ class RepairSearch:
 
     def _place(self, dropped: Sequence[int], added: Sequence[Action]) -> Placement | None:
         kept = len(self.writes) - len(dropped)
+        # A write may change what later ones find, so that the same calls work in one place only.
         places: list[Placement] = ["end", "start"] if added and kept else ["end"]
         if added and kept and 0 < min(dropped, default=0) < kept:
             places.append("instead")
@@ -109,6 +110,7 @@ class RepairSearch:
         kept = [call for number, (_, call) in enumerate(self.writes) if number not in dropped]
         at = {"end": len(kept), "start": 0, "instead": min(dropped, default=0)}[place]
         calls = [*kept[:at], *map(self._call, added), *kept[at:]]
+        # Actions are compared one by one, so what was only read counts as well.
         if RewardType.ACTION in self._gates:
             made = [*self.reads, *calls]
             if not all(any(map(each.matches, made)) for each in self.case.task.actions):
@@ -156,6 +158,7 @@ class RepairSearch:
         return Repair(None, True, self.tried, "no set of such changes leads there")
 
     def _first(self, suspects: list[int], needed: Sequence[Needed]) -> list[int | Action] | None:
+        # Any set that works limits the size of those that are still to be tried.
         guesses = [suspects, list(range(len(self.writes)))]
         for dropped in guesses if guesses[0] != guesses[1] else guesses[:1]:
             chosen: list[int | Action] = [*dropped, *self.missing]

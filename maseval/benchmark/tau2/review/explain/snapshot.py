@@ -118,6 +118,8 @@ def differences(expected: WorldSnapshot, found: WorldSnapshot) -> list[FieldDiff
         mine, theirs = expected.side(side), found.side(side)
         for table, content in mine.items():
             other = theirs.get(table)
+            # Whole tables are compared by what was touched, which is cheap and nearly always
+            # enough.
             if content == other:
                 continue
             if isinstance(content, TableState) and isinstance(other, TableState):

@@ -165,6 +165,7 @@ def wrong_fields(
 
 def _last_writer(history: WorldHistory, place: FieldPlace) -> CallAt | None:
     final = history.end.value(place)
+    # From the end: the last change decides, whatever the value was in between.
     for number in range(len(history.steps) - 1, -1, -1):
         if history.before(number).value(place) != final:
             return history.steps[number][0]

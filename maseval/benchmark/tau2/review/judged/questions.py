@@ -70,6 +70,7 @@ class JudgedTexts:
         """Return why words are not those of a message; None if they are."""
         if not 0 <= message < len(self.messages):
             return f"there is no message {message}"
+        # An empty quote stands in every message, and proves nothing.
         if squeeze(quote) and squeeze(quote) in self._squeezed_messages[message]:
             return None
         return f"message {message} does not say {excerpt(quote)!r}"

@@ -145,6 +145,7 @@ def check_case(case: Case, *, scripted: bool = False) -> PolicyResult:
     book = _rule_book(case.setting.domain, scripted)
     if not book.rules:
         return not_checked(f"the domain {case.setting.domain.name} has no rules")
+    # Where there is a user, rules must not know more than the agent did.
     ticket = case.raw_task.get("ticket") if case.setting.solo else None
     findings = _Findings(lambda: gold_breaches(case.setting, case.scenario, ticket))
     talk = Talk(case.recording.messages)
@@ -152,6 +153,7 @@ def check_case(case: Case, *, scripted: bool = False) -> PolicyResult:
         _play(case.setting, talk, book, findings, ticket)
     except ReplayError as error:
         return not_checked(str(error).partition("\n")[0])
+    # An agent that works alone speaks to nobody.
     for rule in () if case.setting.solo else book.about_talk:
         findings.ask(rule, talk)
     return findings.result()
@@ -226,6 +228,7 @@ def _check_gold(key: GoldKey, told: str, ticket: str | None) -> PolicyResult:
         messages.append({"role": call["requestor"], "content": None, "tool_calls": [call]})
         messages.append({"role": "tool", "id": call["id"], "content": ""})
     book = _rule_book(setting.domain, True)
+    # Reference solutions have the user's calls, also where the agent works alone.
     _play(setting._replace(solo=False), Talk(messages), book, findings, ticket)
     return findings.result()
 

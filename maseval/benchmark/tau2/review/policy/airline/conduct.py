@@ -36,6 +36,7 @@ def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+# A model may write a number as a text, and tools keep what they are given.
 def number_of(value: object) -> float | None:
     """Return a number, also one that was written as a text."""
     if isinstance(value, str):

@@ -39,6 +39,7 @@ from maseval.benchmark.tau2.review.policy.rules import Answer, Broken, Policy, r
 
 PAID = (BOOK, FLIGHTS, BAGGAGES)
 MOST_PASSENGERS = 5
+# Each passenger has those of the cabin, and those of the member's status on top.
 _FREE_BAGS = {"basic_economy": 0, "economy": 1, "business": 2}
 _EXTRA_FREE_BAGS = {"regular": 0, "silver": 1, "gold": 2}
 _MOST_OF_A_KIND = {

@@ -96,6 +96,7 @@ _CARRIED_OUT_BY = {
     "close_and_reissue": (_CLOSE_CARD,),
     "freeze_pending_investigation": (_FREEZE, _CLOSE_CARD),
 }
+# Only the accounts of this tier have to wait for another card.
 _ENTRY_TIER = ("Light Blue Account", "Light Green Account", "Green Fee-Free Account")
 _DATES = ("%m/%d/%Y", "%Y-%m-%d", "%m/%d/%Y %H:%M:%S")
 _CODE = "9K2X7M4P1N8Q3R5T6A"

@@ -150,6 +150,7 @@ class RetailCall(CallMoment):
     def helped_user(self) -> str | None:
         """The first of those found whose records were used; the last one if none was yet."""
         found, orders = self.found_users, self.tools.db.orders
+        # Only a second customer makes it necessary to ask which of them is being helped.
         for made in self.calls_read if len(found) > 1 else ():
             arguments, order_id = made.call["arguments"], made.call["arguments"].get("order_id")
             is_order = made.call["name"] in _ORDERS and isinstance(order_id, str)
@@ -299,6 +300,7 @@ def refund_goes_back(call: RetailCall) -> Iterator[Answer]:
 
 
 _EXAMPLE = "1008292230"
+# Ids that end in zeros are the examples in our descriptions of the tools.
 _NOBODYS = re.compile(r"\D0{5,}$")
 _NUMBER = re.compile(r"\d+")
 _ADDRESS_PARTS = ("address1", "address2", "city", "zip")

@@ -43,6 +43,7 @@ from maseval.benchmark.tau2.review.values import (
 )
 
 Row = TypeVar("Row", Bill, Customer, Line, Plan)
+# A bill for which payment was asked is still not paid.
 UNPAID = (BillStatus.OVERDUE, BillStatus.AWAITING_PAYMENT)
 
 
