@@ -139,6 +139,11 @@ class CallMoment:
     def tool(self) -> str:
         return self.call["name"]
 
+    def text(self, argument: str) -> str:
+        """Return an argument as a text, empty if it is none."""
+        value = self.arguments.get(argument)
+        return value if isinstance(value, str) else ""
+
     def seen_as(self, kind: type["Seen"]) -> "Seen":
         """Return the same call with what a domain's rules know about it."""
         # One view serves all rules of a domain, so that each record is looked up once a call.

@@ -40,7 +40,7 @@ def modules_of_a_run(name: str, folder: Path) -> list[str]:
 def test_a_run_and_what_is_shown_of_it_import_no_other_domain(
     name: str, tau2_data: Path, tmp_path: Path
 ) -> None:
-    assert OWN == {name.partition("@")[0].removesuffix("-workflow") for name in DOMAINS}
+    assert {name.partition("@")[0].removesuffix("-workflow") for name in DOMAINS} == OWN
     loaded = modules_of_a_run(name, tmp_path)
 
     for room in ("domains", "review.policy"):

@@ -123,7 +123,6 @@ class AccountTools(Desk):
 
     @discoverable(ToolType.READ)
     def get_all_user_accounts_by_user_id_3847(self, user_id: str) -> str:
-        """List a customer's accounts and cards."""
         require(user_id, error="Missing required parameter: user_id")
         bank = self._listing("accounts", "user_id", user_id)
         cards = self._listing("credit_card_accounts", "user_id", user_id)
@@ -177,7 +176,6 @@ class AccountTools(Desk):
     def apply_checking_account_credit_5829(
         self, account_id: str, amount: float, credit_type: str
     ) -> str:
-        """Credit an amount to a checking account."""
         return self._credit(
             "checking",
             account_id,

@@ -225,7 +225,6 @@ class CreditCardTools(Desk):
     def submit_credit_limit_increase_request_7392(
         self, credit_card_account_id: str, user_id: str, requested_increase_amount: int
     ) -> str:
-        """Ask for a higher limit."""
         given = given_to(locals())
         refuse_if(
             not credit_card_account_id or not user_id or requested_increase_amount is None,

@@ -35,7 +35,6 @@ _UNSAFE = ("lost", "stolen", "fraud_suspected")
 class DebitCardTools(Desk):
     @discoverable(ToolType.WRITE)
     def close_debit_card_4721(self, card_id: str, reason: str) -> str:
-        """Close a card for good."""
         require(card_id, reason, error="Missing required parameters. Required: card_id, reason.")
         reason = reason.lower()
         require_choice("reason", reason, _CLOSING_REASONS)
@@ -68,7 +67,6 @@ class DebitCardTools(Desk):
 
     @discoverable(ToolType.WRITE)
     def freeze_debit_card_3892(self, card_id: str) -> str:
-        """Stop a card until it is unfrozen."""
         require(card_id, error="Missing required parameter: card_id.")
         card = self._debit_card(card_id)
         refuse_if(card.get("status") == "FROZEN", f"Debit card '{card_id}' is already frozen.")
@@ -92,7 +90,6 @@ class DebitCardTools(Desk):
 
     @discoverable(ToolType.WRITE)
     def unfreeze_debit_card_3893(self, card_id: str) -> str:
-        """Let a frozen card work again."""
         require(card_id, error="Missing required parameter: card_id.")
         card = self._debit_card(card_id)
         refuse_if(card.get("status") == "ACTIVE", f"Debit card '{card_id}' is already active.")
@@ -125,7 +122,6 @@ class DebitCardTools(Desk):
 
     @discoverable(ToolType.WRITE)
     def set_debit_card_recurring_block_7382(self, card_id: str, block_recurring: bool) -> str:
-        """Block recurring payments, or let them through."""
         require(card_id, error="Missing required parameter: card_id")
         card = self._debit_card(card_id)
         refuse_if(not card, f"Debit card '{card_id}' not found.")

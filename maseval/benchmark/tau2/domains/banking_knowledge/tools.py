@@ -308,7 +308,6 @@ class KnowledgeTools(
 
     @discoverable(ToolType.GENERIC)
     def emergency_credit_bureau_incident_transfer_1114(self) -> str:
-        """Escalate an incident with a credit bureau."""
         return executed("emergency_credit_bureau_incident_transfer_1114", _NO_ARGUMENTS)
 
     def _require_known(self, name: str) -> None:

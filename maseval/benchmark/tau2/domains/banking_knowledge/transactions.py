@@ -69,7 +69,6 @@ _ALREADY_FILED = "Error: Dispute may have already been filed for this transactio
 class TransactionTools(Desk):
     @discoverable(ToolType.WRITE)
     def update_transaction_rewards_3847(self, transaction_id: str, new_rewards_earned: str) -> str:
-        """Correct the rewards of a transaction."""
         require(transaction_id, new_rewards_earned)
         missing = f"Transaction '{transaction_id}' not found."
         row = self._row("credit_card_transaction_history", transaction_id, missing)
@@ -234,7 +233,6 @@ class TransactionTools(Desk):
 
     @discoverable(ToolType.READ)
     def get_debit_dispute_status_7483(self, user_id: str) -> str:
-        """List a customer's debit card disputes."""
         require(user_id, error="Missing required parameter: user_id")
         return self._history(
             "get_debit_dispute_status_7483",
@@ -266,7 +264,6 @@ class TransactionTools(Desk):
 
     @discoverable(ToolType.READ)
     def get_closure_reason_history_8293(self, credit_card_account_id: str) -> str:
-        """List the reasons that were given for closing a card."""
         return self._card_history(
             "get_closure_reason_history_8293",
             "Closure reason history for credit card account",
@@ -276,7 +273,6 @@ class TransactionTools(Desk):
 
     @discoverable(ToolType.READ)
     def get_credit_limit_increase_history_4829(self, credit_card_account_id: str) -> str:
-        """List the requests for a higher limit of a card."""
         return self._card_history(
             "get_credit_limit_increase_history_4829",
             "Credit limit increase history for account",

@@ -77,7 +77,6 @@ class KnowledgeUserTools(Desk):
 
     @discoverable(ToolType.WRITE, of=USER)
     def submit_cash_back_dispute_0589(self, user_id: str, transaction_id: str) -> str:
-        """Dispute the cash back of a transaction."""
         arguments = {"user_id": user_id, "transaction_id": transaction_id}
         self._note_call("submit_cash_back_dispute_0589", arguments)
         dispute = dispute_id(user_id, transaction_id)
@@ -103,7 +102,6 @@ class KnowledgeUserTools(Desk):
 
     @discoverable(ToolType.WRITE, of=USER)
     def get_referral_link(self, user_id: str, card_name: str) -> str:
-        """Get a link with which to refer somebody."""
         arguments = {"user_id": user_id, "card_name": card_name}
         self._note_call("get_referral_link", arguments)
         link = hex_id(f"referral_link:{user_id}:{card_name}")
@@ -117,7 +115,6 @@ class KnowledgeUserTools(Desk):
 
     @discoverable(ToolType.READ, of=USER)
     def get_card_last_4_digits(self, credit_card_account_id: str) -> str:
-        """See the last digits of a card of one's own."""
         arguments = {"credit_card_account_id": credit_card_account_id}
         self._note_call("get_card_last_4_digits", arguments)
         self._require_credit_card(credit_card_account_id)
@@ -130,7 +127,6 @@ class KnowledgeUserTools(Desk):
 
     @discoverable(ToolType.WRITE, of=USER)
     def deposit_check_3847(self, account_id: str, check_amount: float) -> str:
-        """Deposit a check."""
         arguments = {"account_id": account_id, "check_amount": check_amount}
         self._note_call("deposit_check_3847", arguments)
         invalid = f"Invalid check amount '{check_amount}'. Must be a number."

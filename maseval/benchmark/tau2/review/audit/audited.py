@@ -164,17 +164,11 @@ def audited_domain(
 class AuditedTask:
     """A task with what follows from it."""
 
-    def __init__(self, audited: AuditedDomain, raw: RawTask, spec: TaskSpec) -> None:
-        self.audited = audited
-        self.raw = raw
-        self.spec = spec
-        self.id = str(raw.get("id"))
-        self.setting = Setting(audited.domain, audited.folder, spec, rules=audited.rules)
-
-    @classmethod
-    def of(cls, audited: AuditedDomain, raw: RawTask) -> "AuditedTask":
+    def __init__(self, audited: AuditedDomain, raw: RawTask) -> None:
         """Read a task; one that scoring could not read is a ``TaskFormatError``."""
-        return cls(audited, raw, TaskSpec.of(raw))
+        self.audited, self.raw = audited, raw
+        self.spec, self.id = TaskSpec.of(raw), str(raw.get("id"))
+        self.setting = Setting(audited.domain, audited.folder, self.spec, rules=audited.rules)
 
     @property
     def criteria(self) -> Criteria | None:

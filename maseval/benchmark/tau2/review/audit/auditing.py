@@ -290,7 +290,7 @@ class _Audit:
         tasks: list[AuditedTask] = []
         for raw in self.raw_tasks:
             try:
-                tasks.append(AuditedTask.of(self._audited, raw))
+                tasks.append(AuditedTask(self._audited, raw))
             except TaskFormatError as error:
                 make, task_id = self._audited.finding, str(raw.get("id"))
                 yield [make("task cannot be read", "error", str(error), task_id=task_id)]
@@ -365,7 +365,7 @@ def _splits(domain: Domain) -> list[str]:
 
 def _faults_in_playing(audited: AuditedDomain, raw: RawTask) -> Iterator[TaskFinding]:
     try:
-        task = AuditedTask.of(audited, raw)
+        task = AuditedTask(audited, raw)
     except TaskFormatError as error:
         yield audited.finding("task cannot be read", "error", str(error))
         return

@@ -62,9 +62,6 @@ class AirlineCall(CallMoment):
         db: AirlineDB = self.tools.db
         return db
 
-    def text(self, name: str) -> str:
-        return text_of(self.arguments.get(name))
-
     def entries(self, name: str) -> list[Mapping[str, Any]]:
         value = self.arguments.get(name)
         listed = value if isinstance(value, list) else []

@@ -128,11 +128,6 @@ class BankCall(CallMoment):
         db: BankingDB = self.tools.db
         return db
 
-    def text(self, field: str) -> str:
-        """Return an argument as a text, empty if it is none."""
-        value = self.arguments.get(field)
-        return value if isinstance(value, str) else ""
-
     def row(self, table: str, field: str) -> Row:
         return find_row(self.db, table, self.arguments.get(field))
 
