@@ -59,6 +59,7 @@ class MACSAgent(AgentAdapter):
 
     def answer(self, query: str, asked_by: str) -> str:
         """Work on the message of another agent."""
+        # A run takes a query and no more, so the one who asks is remembered beside it.
         self._asked_by = asked_by
         try:
             return str(self.run(query))

@@ -252,6 +252,7 @@ class MACSEnvironment(Environment):
         chosen: dict[str, MACSGenericTool] = {}
         for key, tool in self.tools.items():
             if key in keys:
+                # Of two actions with one name the second keeps its key, so that both can be called.
                 chosen[key if keys[key] in chosen else keys[key]] = tool
                 if owner and owner not in tool.owners:
                     tool.owners.append(owner)

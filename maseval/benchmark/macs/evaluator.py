@@ -105,6 +105,7 @@ JUDGE_PARAMS: Params = {"temperature": 0, "response_format": {"type": "json_obje
 JudgedAssertion = dict[str, str]
 """One judged assertion: ``assertion``, ``answer``, ``evidence`` and ``assertion_type``."""
 
+# Models put the list into an object, under one of these names.
 _WRAPPERS = ("assertions", "results", "duplicate_or_irrelevant_messages")
 
 
@@ -194,6 +195,7 @@ def rows_in(raw: str) -> list[JudgedAssertion]:
     """Return the rows of an answer, every value as text."""
     # Some models begin with a sentence of their own, which the original cuts off as well.
     text = raw.partition("\n")[2] if raw.startswith("Here") else raw
+    # The original takes out line breaks as well, also those inside of texts.
     for noise in ("\n", "```json", "```"):
         text = text.replace(noise, "")
     try:

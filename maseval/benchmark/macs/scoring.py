@@ -54,6 +54,7 @@ def score_conversation(
     """
     found = templates or load_templates()
     asked = Judge.of(judge, max_attempts=1 if strict else MAX_TRY)
+    # By its key the judge's record knows an answer again when scoring is repeated.
     asked.key = {"task_id": str(index), "trial": 0}
     try:
         prompts = _prompts(conversation, scenario, primary_agent_id, human_id, found)

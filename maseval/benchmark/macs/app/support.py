@@ -115,6 +115,7 @@ class MACSSupport(BenchmarkSupport):
     def export(
         self, run: str | os.PathLike[str], output: Path | None, *, overwrite: bool
     ) -> list[ExportedPath]:
+        # Every command asks a benchmark for its support, and few of them export.
         from maseval.benchmark.macs.app.results import export
 
         return export(run, output, overwrite=overwrite)

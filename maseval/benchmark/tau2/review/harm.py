@@ -125,6 +125,7 @@ class _Search:
         for account in {**start, **right, **end}:
             moved = end.get(account, 0.0) - start.get(account, 0.0)
             wanted = right.get(account, 0.0) - start.get(account, 0.0)
+            # Between nothing and what is wanted an amount is merely incomplete, which is no harm.
             wrong = moved - min(max(moved, min(wanted, 0.0)), max(wanted, 0.0))
             if abs(wrong) > _CENT:
                 yield account, wrong

@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from maseval.benchmark.tau2.formats.message import STOP_TOKENS, Tau2ToolCall
 
+# These name a person, and not the record that a call is about.
 OWNERS = ("user_id", "customer_id")
 MONTHS = (
     "january",

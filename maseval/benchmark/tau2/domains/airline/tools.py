@@ -145,6 +145,7 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
                 for payment in reservation.payment_history
             ]
         )
+        # The seats stay taken, and nothing keeps it from being cancelled and refunded again.
         reservation.status = "cancelled"
         return reservation
 
@@ -197,6 +198,7 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         """
         pairs = []
         for first in self._search_direct_flight(origin, None, date):
+            # The dates of a pair are part of its answer, those of a direct search are not.
             first.date = date
             next_date = _date_of_arrival(first, date)
             for second in self._search_direct_flight(first.destination, destination, next_date):
@@ -288,6 +290,7 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
             _find_kept_flight(reservation, flight, cabin) or self._offer(flight, cabin, seats)
             for flight in wanted
         ]
+        # Nobody looks at the journey: without any flight, everything is refunded.
         price = sum(flight.price for flight in segments) * seats
         price -= sum(flight.price for flight in reservation.flights) * seats
         reservation.payment_history.extend(_settle(user, payment_id, price))

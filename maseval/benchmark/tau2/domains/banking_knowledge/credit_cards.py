@@ -309,6 +309,7 @@ class CreditCardTools(Desk):
             credit_card_account_id not in self.db.credit_card_accounts,
             f"Credit card account '{credit_card_account_id}' not found.",
         )
+        # Every refusal of a card has the same id, so that only the first one is stored.
         request = _request_id(credit_card_account_id, user_id, 0.0)
         row = {"request_id": request, **given, "decision_date": TODAY, "status": "DENIED"}
         self.db.credit_limit_increase_requests.add(request, row)

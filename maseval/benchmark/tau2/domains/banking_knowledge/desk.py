@@ -132,6 +132,7 @@ def dispute_id(user_id: str, transaction_id: str) -> str:
 
 
 def transaction_id(user_id: str, card: str, merchant: str, amount: float, category: str) -> str:
+    # Ids follow from what is booked, so that a replay of a conversation has the same ones.
     parts = ["transaction", user_id, card, merchant, f"{amount:.2f}", category]
     return "txn_" + hex_id(":".join(parts), 12)
 

@@ -81,6 +81,7 @@ class KnowledgeTools(
     def __init__(self, db: BankingDB) -> None:
         super().__init__(db)
         self.read_log_allowlist: Collection[str] = ()
+        # Kept beside the database: what was unlocked is no part of an end state.
         self._unlocked: list[str] = []
         descriptions()  # missing texts are named before a simulation begins, not in its middle
 

@@ -122,6 +122,7 @@ class TransactionTools(Desk):
             "submitted_at": TODAY,
             "status": "SUBMITTED",
         }
+        # The transaction is part of the id, so a second dispute about it finds the first.
         if not self.db.transaction_disputes.add(dispute, row):
             raise Refused(_ALREADY_FILED)
         refund = partial_refund_amount

@@ -80,6 +80,7 @@ class KnowledgeUserTools(Desk):
         arguments = {"user_id": user_id, "transaction_id": transaction_id}
         self._note_call("submit_cash_back_dispute_0589", arguments)
         dispute = dispute_id(user_id, transaction_id)
+        # A task's data may have the bank decide at once.
         resolved = self._disputes_are_resolved()
         row = {"dispute_id": dispute, **arguments, "submitted_at": TODAY}
         row["status"] = "RESOLVED" if resolved else "SUBMITTED"

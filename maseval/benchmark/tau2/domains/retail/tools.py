@@ -113,6 +113,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         order.exchange_items = sorted(item_ids)
         order.exchange_new_items = sorted(new_item_ids)
         order.exchange_payment_method_id = payment_method_id
+        # Noted and not moved: the items have to come back first.
         order.exchange_price_difference = difference
         return order
 
@@ -182,6 +183,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         Each product comes in variants with item ids of their own; get_product_details lists them.
         """
         products = self.db.products
+        # No tool changes a product, so the list of the loaded table is nearly always the answer.
         if products.touched:
             return _list_products(products.views())
         return _product_list(products.shared)
@@ -238,6 +240,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
                 "gift_card_0000000". It can be looked up in the customer's details.
         """
         order = self._order(order_id)
+        # Exactly pending: an order whose items were modified is modified no more.
         if order.status != "pending":
             raise ValueError("Non-pending order cannot be modified")
         _require_ordered(order, item_ids, "{} not found")
@@ -256,6 +259,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         if isinstance(method, GiftCard) and method.balance < difference:
             raise ValueError("Insufficient gift card balance to pay for the new item")
 
+        # Unlike the difference of an exchange, this amount is not rounded.
         moved = _transaction(
             "payment" if difference > 0 else "refund", abs(difference), payment_method_id
         )

@@ -237,6 +237,7 @@ def status_bar(device: PhoneDevice) -> str:
 
 
 def _mobile_signs(device: PhoneDevice) -> list[str]:
+    # A phone that finds no network shows its data as disabled, whatever the switch says.
     signs = [_SIGNAL_SIGN[device.network_signal_strength]]
     has_network = device.network_technology_connected != NetworkTechnology.NONE
     if has_network:

@@ -192,6 +192,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         """
         line = self._line_of(customer_id, line_id)
         return {
+            # Of these the bare numbers are answered as texts; in a record they stay numbers.
             "line_id": line_id,
             "data_used_gb": line.data_used_gb,
             "data_limit_gb": self.plan(line.plan_id).data_limit_gb,
@@ -361,6 +362,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
 
     def _charge(self, customer_id: str, amount: float, description: str) -> None:
         customer = self.get_customer_by_id(customer_id)
+        # Hardly any customer has a draft, so that adding data mostly opens a bill.
         drafts = self.bills_of(customer, BillStatus.DRAFT)
         bill = drafts[0] if drafts else self._open_bill(customer, self._new_bill_id())
         own(self.db.bills, bill).add(

@@ -175,6 +175,7 @@ class TelecomUserTools(PhoneStage, predictable=True):
         """
         if isinstance(apn_settings, dict):
             apn_settings = APNSettings.model_validate(apn_settings)
+        # Stored before it is read: what is no set of settings fails at the next line, and stays.
         self.db.device.active_apn_settings = apn_settings
         name = apn_settings.apn_name.value
         phone.search_network(self.db)
@@ -227,6 +228,7 @@ class TelecomUserTools(PhoneStage, predictable=True):
     def check_vpn_status(self) -> str:
         """Find out whether a VPN is connected, and through which server with what performance."""
         device = self.db.device
+        # The original answers with Python's own form of a dict.
         if device.vpn_connected and device.vpn_details:
             return f"VPN is ON and connected. Details: {device.vpn_details.model_dump()}"
         if device.vpn_connected:
@@ -301,6 +303,7 @@ class TelecomUserTools(PhoneStage, predictable=True):
             return self._with_status_bar(
                 f"Error. App '{app_name}' not found. Cannot grant permission."
             )
+        # What cannot be granted is an ordinary answer, and no error.
         tracked = list(AppPermissions.model_fields)
         if permission not in tracked:
             return self._with_status_bar(
@@ -347,6 +350,7 @@ class TelecomUserTools(PhoneStage, predictable=True):
         request = self.db.surroundings.payment_request
         if request is None:
             return "You do not have a payment request."
+        # Paying resumes no line: that is for the company to do.
         request.paid = True
         return f"Payment of {request.amount_due} USD has been made for bill {request.bill_id}."
 

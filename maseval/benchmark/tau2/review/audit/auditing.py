@@ -73,6 +73,7 @@ def gold_is_refused(task: AuditedTask) -> Iterator[TaskFinding]:
     """
     world = task.new_world()
     for action in task.spec.actions:
+        # Every step is answered as in a conversation, since later ones depend on earlier ones.
         answer = world.respond(action.call())
         text = answer["content"] or ""
         if text.startswith("Error:") and not answer["error"]:

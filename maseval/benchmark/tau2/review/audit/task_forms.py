@@ -98,6 +98,7 @@ def _scenario(audited: AuditedDomain, raw: RawTask) -> Iterator[Problem]:
     yield from _unknown(given, _SCENARIO, "user_scenario")
     told = given.get("instructions")
     texts = {"instructions": told} if isinstance(told, str) else {}
+    # Instructions are one text or a form with parts, and only the form has names to get wrong.
     if isinstance(told, Mapping):
         texts = {name: told[name] for name in _TOLD if told.get(name) is not None}
         yield from _unknown(told, {"domain", *_TOLD}, "instructions")

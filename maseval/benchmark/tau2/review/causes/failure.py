@@ -176,6 +176,8 @@ class Failure(Conversation):
     @cached_property
     def wrong(self) -> list[CallMade]:
         """The done writes that would have to be left out, or left a wrong value."""
+        # Either shows a wrong write: leaving it out helps, or it left a value that is wrong in the
+        # end.
         repair, fields = self.explanation.repair, self.explanation.wrong_fields
         marked = [(c.message_index, c.call) for c in (repair and repair.changes) or ()]
         marked += [(f.written_by.message_index, f.written_by.call) for f in fields if f.written_by]

@@ -57,6 +57,7 @@ _WORD = re.compile(r"(?:[^\W_]|\.)+")
 _SIGNS = re.compile(r"(?<!\d)\.|\.(?!\d)|[^\w\s.]|_")
 
 
+# People speak of a gift card, and not of gift_card_1234567.
 _OF_AN_ID = re.compile(r"_\d+$")
 
 

@@ -234,6 +234,7 @@ def find_unsaid(
 def _nearest(messages: Sequence[Tau2Message], wanted: str) -> tuple[int | None, str | None]:
     best: tuple[float, int | None, str | None] = (0.0, None, None)
     for index, message in enumerate(messages):
+        # What the user says is compared with nothing: the check reads the agent alone.
         spoken = message["role"] == "assistant" and has_text(message)
         for sentence in _SENTENCE.split(spoken_text(message)) if spoken else ():
             near = _closeness(sentence, wanted)

@@ -207,6 +207,7 @@ class Explanation:
 
 def plain(value: object) -> Any:
     match value:
+        # Named tuples are tuples too, so they come before lists.
         case FieldPlace():
             return {**value._asdict(), "shown": str(value), "path": list(value.path)}
         case CallAt():

@@ -106,6 +106,7 @@ class WorldSnapshot:
         content = self.side(side)[table]
         if isinstance(content, TableState) and row in content.changes:
             return content.changes[row]
+        # A state keeps the changed records alone; all others are as they were loaded.
         loaded = self._loaded[side, table]
         return loaded.fragment(row) if row in loaded.raw else None
 
@@ -220,6 +221,7 @@ def by_id(content: str) -> Any:
     value = json.loads(content)
     if not (isinstance(value, list) and value and all(isinstance(each, dict) for each in value)):
         return value
+    # Nothing declares the id of a list's records: it is the first distinct field of that name.
     for field in value[0]:
         ids = [each.get(field) for each in value]
         distinct = all(isinstance(each, str) for each in ids) and len({*ids}) == len(ids)

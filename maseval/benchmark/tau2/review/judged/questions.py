@@ -89,6 +89,7 @@ def squeeze(text: str) -> str:
 
 def check_policy(answer: PolicyAnswer, texts: JudgedTexts) -> Checked:
     """Keep the claims whose message, words and sentence of the policy are true."""
+    # A claim without evidence does not count; why it was dropped is kept beside the answer.
     kept, dropped = [], []
     for claim in answer.claims:
         fault = texts.fault_of_quote(claim.message, claim.quote)

@@ -31,6 +31,7 @@ GoldBreach = tuple[str, str, str]
 BROKE, DEMANDED = "broke the policy", "broke the policy as demanded"
 TRIED, FORM = "tried to break the policy", "matter of form"
 UNDECIDED, NOT_CHECKED = "policy undecided", "policy not checked"
+# By these words a rule that failed is told from one that cannot tell.
 _RULE_FAILED = "the rule failed: "
 
 

@@ -50,6 +50,7 @@ def one_call_at_a_time(domain: str, place: str) -> Rule:
     def single(talk: Talk) -> Iterable[Answer]:
         """The agent makes one call at a time."""
         for at, message in enumerate(talk.messages):
+            # Read from the messages and not from answered calls, as some are never answered.
             calls = message.get("tool_calls") if message["role"] == "assistant" else None
             if calls and len(calls) > 1:
                 yield Broken(f"{len(calls)} calls in one message", {"calls": len(calls)}, at)

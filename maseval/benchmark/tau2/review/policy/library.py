@@ -20,6 +20,7 @@ MOST_WAIVED = 5.00
 _YEAR = timedelta(days=365)
 _MONTH = timedelta(days=30)
 _TABLES = {"loan_id": "loans", "hold_id": "holds", "fine_id": "fines", "member_id": "members"}
+# What members ask for themselves; desk work and favours need no agreement.
 _AGREED = ("renew_loan", "place_hold", "cancel_hold", "pay_fine", "renew_membership")
 _WRITES = (*_AGREED, "check_in", "waive_fine")
 

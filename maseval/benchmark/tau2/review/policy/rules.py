@@ -148,6 +148,7 @@ class Policy(Generic[Moment]):
     form = partialmethod(_make, Kind.FORM)
 
 
+# Modules keep the order in which names were first assigned, which is that of the policy.
 def rules_in(*namespaces: Mapping[str, object]) -> tuple[Rule, ...]:
     return tuple(each for names in namespaces for each in names.values() if isinstance(each, Rule))
 
