@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.rescoring.verdict import conversation_in
 from maseval.benchmark.tau2.results.recorded import RecordedReports
 from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import format_texts_config
-from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.benchmark.tau2.world.state.records import canonical_json, hash_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import read_findings
 from maseval.core.judge import Judge
@@ -61,7 +61,7 @@ class Certificate:
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.content = content
-        self.sha256 = digest(content)
+        self.sha256 = hash_json(content)
 
     @property
     def version(self) -> str:
@@ -144,11 +144,6 @@ class Certificate:
         lines.append(f"  tasks of {content['rules']['scoring']}, {content['rules']['tasks']}")
         lines.append(f"  checksum sha256 {self.sha256}")
         return "\n".join(lines)
-
-
-def digest(value: object) -> str:
-    """Return the SHA-256 of a value's canonical JSON."""
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 def certify(
@@ -261,5 +256,5 @@ def _basis(domain: Domain) -> dict[str, Any]:
     return {
         "files": data_fingerprint(domain),
         "policy": hashlib.sha256(domain.policy(folder).encode()).hexdigest(),
-        **{name: digest(kit.definitions()) for name, kit in kits.items() if kit is not None},
+        **{name: hash_json(kit.definitions()) for name, kit in kits.items() if kit is not None},
     }

@@ -168,8 +168,7 @@ def verdict_without_judge(case: Case) -> Verdict | None:
     try:
         return score(case)
     except NoJudgeError as error:
-        found = _so_far(error)
-        return None if found is None or is_successful(found.reward_info["reward"]) else found
+        return None if error.certain_failure is None else _so_far(error)
 
 
 def _so_far(error: NoJudgeError) -> Verdict | None:

@@ -210,20 +210,17 @@ def _describe_fault(each: JudgedSimulation) -> str:
 
 def other_rules(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if verdicts differ though task, answers and record are sound."""
-    if not (disagreeing := found.disagreeing):
-        return
+    mixed_up = sum(each.checked_task is not None for each in found.simulations)
+    if 2 * mixed_up > len(found.simulations):
+        return  # the tasks are shuffled, then also where no check shows it
     other = set()
     if found.domain is not None and not found.options.embedded_tasks:
         known = found.known_tasks(found.domain)
         other = {name for name, _ in differing_tasks(found.claims.tasks, known)}
-    mixed_up = sum(each.checked_task is not None for each in found.simulations)
-    shuffled = 2 * mixed_up > len(found.simulations)  # then also where no check shows it
     left = [
         each
-        for each in disagreeing
-        if not (each.contradiction or each.fault or each.foreign_ending or each.is_by_judge_alone)
-        and each.slot.task_id not in other
-        and not (shuffled or each.checked_task)
+        for each in found.disagreeing
+        if not each.is_explained and each.slot.task_id not in other
     ]
     if not left:
         return

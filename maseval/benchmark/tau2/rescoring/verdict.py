@@ -155,6 +155,12 @@ class JudgedSimulation:
         return self.differences[0] if self.differences else None
 
     @property
+    def is_explained(self) -> bool:
+        """True if there is a finding of its own for why the two verdicts differ."""
+        faulty = self.contradiction or self.fault or self.checked_task
+        return bool(faulty) or self.foreign_ending or self.is_by_judge_alone
+
+    @property
     def is_by_judge_alone(self) -> bool:
         """True if the two verdicts differ in nothing but what a judge says."""
         return self.differing == ("NL_ASSERTION",)
@@ -224,11 +230,21 @@ def judge(
     if model is not None:
         model.key = slot._asdict()
     try:
-        checks = None if problem else _score(report, simulation, domain, release, task, model)
+        if problem is None:
+            checks = score_simulation(
+                simulation,
+                domain=domain,
+                task=task,
+                solo=report.solo,
+                version=release,
+                # v1.0.1 accepts other answers when it grades again.
+                lenient_replay=release.rules.replay.can_be_lenient,
+                nl_model=model,
+                texts=text_or_none(report.texts.get("name")),
+            )
     except (NoJudgeError, JudgeReplyError) as error:
-        without_judge = error.so_far is not None and not is_successful(error.so_far["reward"])
-        checks = error.so_far if without_judge else None
-        problem = None if without_judge else NEEDS_JUDGE
+        checks = error.certain_failure
+        without_judge, problem = checks is not None, None if checks else NEEDS_JUDGE
     except UnknownTaskError:
         problem = FOREIGN_TASK
     recorded = _recorded_verdict(report)
@@ -286,27 +302,6 @@ def _recorded_verdict(report: Tau2Report) -> Mapping[str, object]:
         return found
     reward = report.reward
     return {"reward": float(report.kind == "pass") if reward is None else reward}
-
-
-def _score(
-    report: Tau2Report,
-    simulation: Mapping[str, Any],
-    domain: Domain,
-    release: Release,
-    task: Mapping[str, Any] | None,
-    model: Judge | None,
-) -> RewardInfo:
-    return score_simulation(
-        simulation,
-        domain=domain,
-        task=task,
-        solo=report.solo,
-        version=release,
-        # v1.0.1 accepts other answers when it grades again.
-        lenient_replay=release.rules.replay.can_be_lenient,
-        nl_model=model,
-        texts=text_or_none(report.texts.get("name")),
-    )
 
 
 def _shown_contradiction(report: Tau2Report, reward: float | None) -> str | None:

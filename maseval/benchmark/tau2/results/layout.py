@@ -332,20 +332,16 @@ def has_simulations(path: Path) -> bool:
     """Return True if a file is a results file, or the ``results.json`` of a folder."""
     try:
         with open_json(path) as stream:
-            if any(name in _SIMULATION_KEYS for name in member_names(stream)):
-                return True
-        return _is_trajectory(path)
+            for name in stream.members() if stream.peek() == "{" else ():
+                if name in _SIMULATION_KEYS:
+                    return True
+                if name != "schema_version":
+                    stream.skip()
+                # ATIF is told by its name: other programs have steps in their files, too.
+                elif str(stream.value()).startswith("ATIF"):
+                    return True
     except (ResultsFormatError, OSError):
         return False
-
-
-def _is_trajectory(path: Path) -> bool:
-    """Return True for ATIF by its name; other programs have steps in their files, too."""
-    with open_json(path) as stream:
-        for name in stream.members() if stream.peek() == "{" else ():
-            if name == "schema_version":
-                return str(stream.value()).startswith("ATIF")
-            stream.skip()
     return False
 
 

@@ -12,7 +12,7 @@ from maseval.app.results.judge_requests import JudgeRequest
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.formats.message import Tau2Message
-from maseval.benchmark.tau2.results import Omitted, simulation_of
+from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.review.errata import errata_for
 from maseval.benchmark.tau2.review.explain.explanation import explain_subject
@@ -22,7 +22,7 @@ from maseval.benchmark.tau2.review.judged.questions import (
     cause_question,
     policy_question,
 )
-from maseval.benchmark.tau2.scoring.case import Case, open_case
+from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.finding import Finding, Weight
@@ -48,18 +48,11 @@ def judge_question(about: str) -> Question[Any]:
 
 def judge_request(report: Report, about: str) -> JudgeRequest | None:
     """Return what to ask about a report; None without a conversation of a task known here."""
-    simulation, parsed = simulation_of(report), Tau2Report(report)
-    if isinstance(simulation, Omitted) or not simulation.get("messages"):
+    parsed = Tau2Report(report)
+    if isinstance(parsed.form, Omitted) or not parsed.form.get("messages"):
         return None
     try:
-        case = open_case(
-            simulation,
-            parsed.world,
-            parsed.judged_by,
-            solo=parsed.solo,
-            version=parsed.release.name,
-            graded=True,
-        )
+        case = parsed.case
     except (UnknownDomainError, UnknownTaskError):
         return None
     return request_about(case, about)

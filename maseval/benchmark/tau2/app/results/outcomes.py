@@ -4,7 +4,6 @@ Every verdict is recomputed, unless the data or the release of the run is not he
 recorded rewards count, and a note says so.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
@@ -23,19 +22,14 @@ from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, policies, task_co
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
 from maseval.benchmark.tau2.results import RecordedFile
 from maseval.benchmark.tau2.texts.original import format_texts_config
-from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.benchmark.tau2.world.state.records import hash_json
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.recording import Recording, outcomes_in
 
-
-def digest(value: object) -> str:
-    """Return a short hash of a JSON value."""
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
-
-
+_DIGITS = 12
 TASKS = "tasks"
 """The part of a fingerprint with a hash for each task, which a domain of your own has."""
 
@@ -43,7 +37,7 @@ TASKS = "tasks"
 def data_digest(fingerprint: object) -> str:
     """Return a short hash of a domain's data but its tasks, which are compared one by one."""
     parts = mapping(fingerprint).items()
-    return digest({name: part for name, part in parts if name != TASKS})
+    return hash_json({name: part for name, part in parts if name != TASKS})[:_DIGITS]
 
 
 def outcomes_of_file(run: FileRecording) -> RecordedOutcomes:
@@ -80,7 +74,8 @@ def _task_digests(
     """Hash each task: the file's where it has one under that id, else the benchmark's."""
     keys = dict.fromkeys(outcome.key for outcome in outcomes)
     tasks = {key: embedded.get(key.task_id) or known[key.domain].raw(key.task_id) for key in keys}
-    return {key: digest(task_content(task)) for key, task in tasks.items() if task is not None}
+    known_tasks = ((key, task) for key, task in tasks.items() if task is not None)
+    return {key: hash_json(task_content(task))[:_DIGITS] for key, task in known_tasks}
 
 
 def _settings(results: RecordedFile, found: Recount) -> dict[str, object]:

@@ -4,7 +4,6 @@ The replies of judge models are kept in the run folder, or beside the results fi
 is asked twice. A results file becomes reports here, and is from then on a run like any other.
 """
 
-import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -34,7 +33,7 @@ from maseval.benchmark.tau2.results.simulations import evaluations, task_in_repo
 from maseval.benchmark.tau2.results.writing import JUDGED_BY, Tau2Report
 from maseval.benchmark.tau2.scoring.case import words_told
 from maseval.benchmark.tau2.scoring.rule import RULE
-from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.benchmark.tau2.world.state.records import hash_json
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.index_line import IndexLine
@@ -91,7 +90,7 @@ class _RunReports:
             seed=whole_number(values.get("seed")),
             setup={
                 **{key: values.get(key) for key in _SETUP},
-                "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
+                "config_sha256": hash_json(values),
             },
             subset=config.subset,
             stopped=None if config.stopped is None else config.stopped.note,

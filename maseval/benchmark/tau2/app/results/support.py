@@ -246,11 +246,11 @@ class Tau2Support(BenchmarkSupport):
 
     def task_title(self, report: Report) -> str | None:
         from maseval.benchmark.tau2.data_loader import load_raw_task
-        from maseval.benchmark.tau2.results.writing import release_of_report
+        from maseval.benchmark.tau2.results.writing import Tau2Report
 
         domain, task_id, _ = Simulation.of(report)
         try:
-            release = release_of_report(report)
+            release = Tau2Report(report).release
             return reason_for_call(load_raw_task(domain, task_id, version=release)) or None
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return None

@@ -31,17 +31,16 @@ def export(
     domains = list(dict.fromkeys(simulation.domain for simulation in folder.recorded))
     if not domains:
         raise NotRunError(f"{folder.path} has no finished simulation yet; nothing to export")
-    target = None if output is None else Path(output)
     subset, stopped = folder.config.subset, folder.config.stopped
-    return [
-        export_results(
-            (folder.report(one) for one in folder.recorded if one.domain == domain),
-            _file(target or folder.path, domain, alone=target is not None and len(domains) == 1),
-            domain=domain,
-            overwrite=overwrite,
-        )._replace(subset=subset, stopped=None if stopped is None else stopped.note)
-        for domain in domains
-    ]
+    found = []
+    for domain in domains:
+        target = folder.path if output is None else Path(output)
+        if output is None or len(domains) > 1 or target.is_dir():
+            target /= f"tau2-{domain}.json"
+        reports = (folder.report(one) for one in folder.recorded if one.domain == domain)
+        written = export_results(reports, target, domain=domain, overwrite=overwrite)
+        found.append(written._replace(subset=subset, stopped=stopped.note if stopped else None))
+    return found
 
 
 def export_with_notes(
@@ -58,7 +57,3 @@ def export_with_notes(
             )
         found.append(ExportedPath(each.path, notes))
     return found
-
-
-def _file(target: Path, domain: str, *, alone: bool) -> Path:
-    return target if alone and not target.is_dir() else target / f"tau2-{domain}.json"
