@@ -134,7 +134,6 @@ class MessageAgent(ABC):
         return self._answer([*self._messages, user_message(question)])["content"] or ""
 
     def reset(self) -> None:
-        """Forget the conversation."""
         self._messages = []
 
     def get_messages(self) -> list[Message]:

@@ -157,7 +157,6 @@ class Orchestrator:
             self._check_limits()
 
     def _close(self) -> None:
-        """Tell both sides of the end, once."""
         if not self._is_open:
             return
         self._is_open = False

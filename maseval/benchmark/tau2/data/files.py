@@ -166,7 +166,6 @@ def manifest_of(version: str) -> Manifest:
 
 
 def read_listing(name: str) -> dict[str, DataFile]:
-    """Return the files of one listing in ``manifests/``."""
     folder = Path(__file__).with_name("manifests")
     return parse_listing((folder / name).read_text("utf-8"))
 

@@ -147,12 +147,10 @@ class Arrivals:
 
     @property
     def turns(self) -> int:
-        """The number of turns that have begun."""
         return sum(role == "user" for role, _ in self._heard)
 
     @property
     def told(self) -> int:
-        """The number of replies to the customer."""
         return len(self._heard) - self.turns
 
     # What the model does.

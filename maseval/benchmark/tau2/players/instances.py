@@ -1,14 +1,21 @@
 """Values that a JSON schema allows, for a scripted model that is asked for structured output."""
 
 import re
-from collections.abc import Mapping
 from typing import Any
+
+from maseval.benchmark.tau2.players.tool_schemas import (
+    Schema,
+    definitions_of,
+    resolve,
+    variants_of,
+)
 
 # A yes to these would stop a conversation; a yes to any other question lets it go on.
 _STOPPING = re.compile(
     "off|block|violat|trip|jailbreak|inject|unsafe|harm|abus|spam|reject|den(y|ied)|escalat|"
     "suspicious|refus|needs_|missing|unclear"
 )
+_VARIANTS = ("anyOf", "oneOf")
 _FORMATS = {
     "date": "2024-05-15",
     "date-time": "2024-05-15T15:00:00Z",
@@ -19,37 +26,32 @@ _FORMATS = {
 }
 
 
-def instance_of(schema: Mapping[str, Any], text: str) -> Any:
+def instance_of(schema: Schema, text: str) -> Any:
     """Return a value that the schema allows, with ``text`` wherever a free text may stand."""
-    definitions = {**(schema.get("definitions") or {}), **(schema.get("$defs") or {})}
-    return _instance(schema, text, definitions, "", 0)
+    return _instance(schema, text, definitions_of(schema), "", 0)
 
 
+# A schema that contains itself would otherwise go on without end.
 _DEEPEST = 20
 
 
-def _instance(
-    schema: Mapping[str, Any], text: str, definitions: Mapping[str, Any], name: str, depth: int
-) -> Any:
-    if (reference := schema.get("$ref")) is not None:
-        schema = definitions.get(str(reference).rpartition("/")[2], {})
-    for key in ("allOf", "anyOf", "oneOf"):
-        parts = [each for each in schema.get(key) or () if each.get("type") != "null"]
-        if parts:
-            schema = {**parts[0], **{name: part for name, part in schema.items() if name != key}}
-            return _instance(schema, text, definitions, name, depth)
+def _instance(schema: Schema, text: str, definitions: Schema, name: str, depth: int) -> Any:
+    schema = resolve(schema, definitions)
+    for variant in variants_of(schema):
+        if variant.get("type") != "null":
+            rest = {key: part for key, part in schema.items() if key not in _VARIANTS}
+            return _instance({**variant, **rest}, text, definitions, name, depth)
     if "const" in schema:
         return schema["const"]
     if schema.get("enum"):
         return schema["enum"][0]
-    kinds = schema.get("type", "object" if "properties" in schema else "string")
-    kind = (
-        next((each for each in kinds if each != "null"), "null")
-        if isinstance(kinds, list)
-        else kinds
-    )
-    if depth > _DEEPEST:
-        return None
+    return None if depth > _DEEPEST else _typed_value(schema, text, definitions, name, depth)
+
+
+def _typed_value(schema: Schema, text: str, definitions: Schema, name: str, depth: int) -> Any:
+    kind = schema.get("type", "object" if "properties" in schema else "string")
+    if isinstance(kind, list):
+        kind = next((each for each in kind if each != "null"), "null")
     match kind:
         case "object":
             return {

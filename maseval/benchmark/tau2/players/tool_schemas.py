@@ -18,13 +18,13 @@ def match_names(known: Collection[str], offered: Collection[str]) -> dict[str, s
     """Return the known tools that are offered: by the name in use, which may have a prefix."""
     found = {name: name for name in known if name in offered}
     for name in offered:
-        ends = [each for each in known if name.endswith(each) and _is_prefix(name, each)]
+        ends = [each for each in known if name.endswith(each) and _has_prefix(name, each)]
         if ends and name not in found and (longest := max(ends, key=len)) not in found:
             found[longest] = name
     return found
 
 
-def _is_prefix(name: str, ending: str) -> bool:
+def _has_prefix(name: str, ending: str) -> bool:
     before = name.removesuffix(ending)
     return bool(before) and not before[-1].isalnum()
 
@@ -75,10 +75,8 @@ def _joined(words: Collection[str]) -> str:
 
 def _fields_of(function: Schema) -> Iterator[tuple[str, _Field]]:
     parameters = function.get("parameters") or {}
-    definitions = {**parameters.get("definitions", {}), **parameters.get("$defs", {})}
-    for path, field in _fields(parameters, definitions, "", True, True, ()):
-        if path:
-            yield path, field
+    every = _fields(parameters, definitions_of(parameters), "", True, True, ())
+    return (each for each in every if each[0])
 
 
 def _fields(
@@ -93,8 +91,8 @@ def _fields(
     reference = schema.get("$ref")
     if reference in within:
         return
-    schema, within = _resolved(schema, definitions), (*within, *filter(None, [reference]))
-    variants = [_resolved(each, definitions) for each in _variants(schema)]
+    schema, within = resolve(schema, definitions), (*within, *filter(None, [reference]))
+    variants = [resolve(each, definitions) for each in variants_of(schema)]
     one = [each for each in variants if each.get("type") != "null"]
     merged: dict[str, Any] = {**(one[0] if len(one) == 1 else {}), **schema}
     types = {name for each in [merged, *one] for name in _types(each)} - {"null"}
@@ -112,16 +110,23 @@ def _fields(
             yield from _fields(each["items"], definitions, f"{path}[]", True, True, within)
 
 
-def _resolved(schema: Schema, definitions: Schema) -> Schema:
+def definitions_of(schema: Schema) -> Schema:
+    """Return the parts of a schema that references name."""
+    return {**(schema.get("definitions") or {}), **(schema.get("$defs") or {})}
+
+
+def resolve(schema: Schema, definitions: Schema) -> Schema:
+    """Return a schema with the one that it refers to, and those that it must meet as well."""
     if (reference := schema.get("$ref")) is not None:
         target = definitions.get(str(reference).rpartition("/")[2], {})
         schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
     for part in schema.get("allOf") or ():
-        schema = {**_resolved(part, definitions), **schema}
+        schema = {**resolve(part, definitions), **schema}
     return schema
 
 
-def _variants(schema: Schema) -> list[Schema]:
+def variants_of(schema: Schema) -> list[Schema]:
+    """Return the schemas of which a value must meet one."""
     return [*(schema.get("anyOf") or ()), *(schema.get("oneOf") or ())]
 
 

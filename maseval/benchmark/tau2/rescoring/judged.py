@@ -130,7 +130,6 @@ class JudgedRecord:
 
     @property
     def version(self) -> str:
-        """The release by whose rules it was judged."""
         named = {each.version or release_named().name for each in self._known.values()}
         return " and ".join(sorted(named)) or release_named().name
 
@@ -242,7 +241,6 @@ class JudgedRecord:
 
     @cached_property
     def outcomes(self) -> list[Outcome]:
-        """Every planned trial as statistics see it."""
         return [
             Outcome(*slot, passed, reason=None if passed is not None else self._reason(slot))
             for slot, passed in self.by_trial.items()

@@ -347,7 +347,6 @@ def has_simulations(path: Path) -> bool:
 
 @contextmanager
 def open_json(path: Path) -> Iterator[JsonFile]:
-    """Open a JSON file whose errors name the file."""
     try:
         with JsonFile(path) as stream:
             yield stream

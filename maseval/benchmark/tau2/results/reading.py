@@ -125,7 +125,6 @@ class ResultsFile:
 
     @cached_property
     def tasks(self) -> dict[str, RawTask]:
-        """The tasks in the file, by id; lines have none."""
         tasks = self._member("tasks") or []
         if not isinstance(tasks, list):
             raise ResultsFormatError(

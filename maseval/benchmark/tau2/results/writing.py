@@ -67,7 +67,6 @@ class Tau2Report(RecordedReport):
 
     @property
     def domain_name(self) -> str | None:
-        """The domain in which it was run, or that of its task."""
         return text_or_none(self.settings.get("domain") or self.metadata.get("domain"))
 
     @property
@@ -155,7 +154,6 @@ class Tau2Report(RecordedReport):
         return self._complete(placeholder)
 
     def _complete(self, simulation: Mapping[str, object]) -> dict[str, Any]:
-        """Return a simulation with every key that the release writes."""
         trial, seed = self.trial, cast("int | None", self.seed)
         known = {
             **simulation,

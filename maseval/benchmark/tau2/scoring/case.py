@@ -80,7 +80,6 @@ class Case(NamedTuple):
 
     @property
     def stage(self) -> TaskStage:
-        """The stage on which its task begins."""
         return self.setting.stage()
 
     @property

@@ -144,7 +144,6 @@ def _tool_text(function: Scope) -> ToolText:
 
 
 def _model_text(model: Scope) -> Form:
-    """Return the descriptions of a data class and its fields."""
     fields = {}
     for node in model.body:
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):

@@ -132,7 +132,6 @@ def cached_texts(
 
 
 def read_texts(path: Path, edition: Edition) -> Texts:
-    """Read a file of extracted texts."""
     try:
         state = path.stat()
         texts = _read(path, state.st_size, state.st_mtime_ns)

@@ -76,7 +76,6 @@ def agent_prompt(policy: str, *, instruction: str | None = None, **sections: str
 
 
 def user_prompt(guidelines: str, scenario: str | None) -> str:
-    """Return the simulated user's system prompt."""
     return f"{guidelines}\n\n<scenario>\n{scenario}\n</scenario>"
 
 
@@ -171,11 +170,9 @@ class Wording(ABC):
         """The hash that names these texts."""
 
     def to_config(self) -> dict[str, str]:
-        """Return the name and hash, for a run's configuration."""
         return {"name": self.name, "sha256": self.sha256}
 
     def agent_prompt(self, policy: str) -> str:
-        """Return the system prompt of the reference agent."""
         return agent_prompt(policy)
 
     def oracle_prompt(self, policy: str, actions: Actions) -> str:
@@ -190,7 +187,6 @@ class Wording(ABC):
         return agent_prompt(policy, instruction=template("solo_instruction"), ticket=ticket)
 
     def user_prompt(self, guidelines: str, scenario: str | None) -> str:
-        """Return the system prompt of the simulated user."""
         return user_prompt(guidelines, scenario)
 
     def judge_prompts(
@@ -216,11 +212,9 @@ class Wording(ABC):
         return {"temperature": 0.0, **self._thinking(model_id), **(llm_args or {})}
 
     def judge_params(self, model_id: str) -> dict[str, object]:
-        """Return the parameters of a request to the judge."""
         return {"temperature": 0.0}
 
     def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
-        """Return the seed of a model in one repetition."""
         return seeds.derive_seed(_SEED_PATHS[role])
 
 

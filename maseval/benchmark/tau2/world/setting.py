@@ -299,7 +299,6 @@ def retrace(stage: TaskStage, task: TaskSpec) -> Retracing:
 
 
 def replay_along(stage: TaskStage, task: TaskSpec, messages: Sequence[Tau2Message]) -> Retracing:
-    """Replay a conversation to its end."""
     stage.check_mode(messages)
     retracing, rules = retrace(stage, task), stage.rules
     chosen = retracing.is_replayed if rules.mutating_only else None
@@ -349,7 +348,6 @@ class GoldState:
 
     @cached_property
     def state(self) -> WorldState:
-        """The states of both databases."""
         return self.world.state()
 
 
@@ -438,7 +436,6 @@ class Shortfall(NamedTuple):
 
     @property
     def kinds(self) -> tuple[RewardType, ...]:
-        """The checks that it fails."""
         unmet = bool(self.assertions) or self.error is not None
         failed = {RewardType.DB: self.state, RewardType.ENV_ASSERTION: unmet}
         return tuple(kind for kind, missed in failed.items() if missed)

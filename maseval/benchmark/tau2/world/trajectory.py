@@ -108,7 +108,6 @@ class Trajectory:
             self._calls += call.get("id") == f"call_{self._calls + 1}"
 
     def end(self, reason: str) -> None:
-        """Record why the simulation ended."""
         self.termination_reason = reason
         self.end_time = now()
         self.duration = time.perf_counter() - self._began

@@ -159,7 +159,6 @@ def _packed_request(line: Line, side: str) -> JudgeRequest:
 
 
 def _filled(value: Any, task: Line) -> Any:
-    """Put the words of a task where their places stand."""
     if isinstance(value, Mapping):
         return {key: _filled(each, task) for key, each in value.items()}
     if isinstance(value, str):

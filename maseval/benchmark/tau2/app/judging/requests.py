@@ -38,7 +38,6 @@ _WHO = {"assistant": "agent", "user": "customer", "tool": "answer"}
 
 
 def judge_question(about: str) -> Question[Any]:
-    """Return a question by its name."""
     try:
         return QUESTIONS[about]()
     except KeyError:

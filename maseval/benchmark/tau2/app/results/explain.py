@@ -55,7 +55,6 @@ def _field(field: WrongField) -> dict[str, object]:
 
 
 def _errata_of(report: Tau2Report) -> tuple[Erratum, ...]:
-    """Return the known faults of the task of a report."""
     return errata_for(report.world, report.task_id, report.release.name, report.judged_by)
 
 
@@ -81,7 +80,6 @@ def review(report: Report, *, explain_pass: bool = False) -> Review:
 
 
 def _check_policy(found: Tau2Report) -> Sequence[Finding]:
-    """Return what the rules of its domain find in a simulation."""
     domain = found.world
     if not domain.rules:
         return not_checked(f"the domain {domain.name} has no rules").findings
@@ -208,7 +206,6 @@ def harm(report: Report) -> HarmFound | None:
 
 
 def task_findings(folder: Recording) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Return the known faults of the tasks of a run."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's
         for key, one in sorted({one[:2]: one for one in folder.recorded}.items()):

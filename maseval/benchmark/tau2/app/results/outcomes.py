@@ -176,7 +176,6 @@ def _other_parts(then: Mapping[str, object], here: Mapping[str, object]) -> list
 
 
 def policies_of(folder: Recording) -> dict[str, tuple[str, ...]]:
-    """Return the policies of the domains of a run."""
     release, found = release_named(RecordedSetup.of(folder.config.values).release), {}
     for name in sorted({one.domain for one in folder.planned}):
         with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's

@@ -215,7 +215,6 @@ class FileRecording:
 
     @property
     def recount(self) -> Recount:
-        """All simulations, judged again."""
         return self._trials[0]
 
     def _make_report(
@@ -290,7 +289,6 @@ class FileRecording:
         return map(self.report, self.recorded)
 
     def report(self, simulation: Simulation) -> Report:
-        """Return the report on one simulation."""
         if simulation not in self.recorded:
             raise ConfigurationError(f"{self.path} has no {simulation}")
         # Of several in one place, one whose verdict is that of the trial stands for it.

@@ -55,7 +55,6 @@ class RecordedSide:
 
     @classmethod
     def of(cls, given: object) -> "RecordedSide":
-        """Parse a side of a run's configuration."""
         if not isinstance(given, Mapping):
             return cls(player=text_or_none(given or None))
         args = {**mapping(given, "args"), **mapping(given, "options")}
@@ -105,7 +104,6 @@ class RecordedSetup:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "RecordedSetup":
-        """Parse the configuration of a run."""
         return cls(
             agent=RecordedSide.of(config.get("agent")),
             user=RecordedSide.of(config.get("user")),

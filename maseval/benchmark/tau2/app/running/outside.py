@@ -62,7 +62,6 @@ class OutsideAgent:
 
     @property
     def title(self) -> str:
-        """The agent's name in reports."""
         if self.scheme == "a2a":
             return f"a2a:{redact_address(self.place)}"
         return f"acp:{redact_command(shlex.split(self.place))}"

@@ -127,7 +127,6 @@ def _facts(text: str) -> Iterator[str]:
 
 
 def read_rewordings(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    """Read a file of rewordings: instructions by domain and task."""
     try:
         found = strict_json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
