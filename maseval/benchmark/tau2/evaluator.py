@@ -251,12 +251,12 @@ _ERRORS = (
     TerminationReason.USER_ERROR,
 )
 
-SimulationRecord = Mapping[str, Any]
+Simulations = Sequence[Mapping[str, Any]]
 RunMetrics = dict[str, Any]
 
 
 def compute_run_metrics(
-    simulations: Iterable[SimulationRecord], num_trials: int, convention: Convention = "metrics"
+    simulations: Iterable[Mapping[str, Any]], num_trials: int, convention: Convention = "metrics"
 ) -> RunMetrics:
     """Return the summary of simulations in the original's form.
 
@@ -293,7 +293,7 @@ def compute_run_metrics(
     }
 
 
-def _reward(simulation: SimulationRecord) -> float | None:
+def _reward(simulation: Mapping[str, Any]) -> float | None:
     """Return the recorded reward; an infrastructure error counts as a failure."""
     if simulation.get("termination_reason") == LEFT_OUT:
         return 0.0
@@ -301,14 +301,14 @@ def _reward(simulation: SimulationRecord) -> float | None:
     return None if verdict is None else float(verdict["reward"])
 
 
-def _mean(values: Sequence[float], of: Sequence[SimulationRecord]) -> float:
+def _mean(values: Sequence[float], of: Simulations) -> float:
     """Return the mean of the known values: NaN if none is known, 0.0 without simulations."""
     if not of:
         return 0.0
     return fmean(values) if values else math.nan
 
 
-def _actions(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
+def _actions(simulations: Simulations) -> dict[str, int]:
     found: Counter[tuple[str, bool]] = Counter(
         (check.get("tool_type"), check["action_match"])
         for simulation in simulations
@@ -321,7 +321,7 @@ def _actions(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
     return counts
 
 
-def _databases(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
+def _databases(simulations: Simulations) -> dict[str, int]:
     found: Counter[bool | None] = Counter()
     for simulation in simulations:
         check = (simulation.get("reward_info") or {}).get("db_check")
@@ -333,7 +333,7 @@ def _databases(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
     }
 
 
-def _endings(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
+def _endings(simulations: Simulations) -> dict[str, int]:
     found = Counter(simulation.get("termination_reason") for simulation in simulations)
     return {
         "termination_user_stop": found[TerminationReason.USER_STOP],

@@ -122,10 +122,9 @@ def _answered_calls(messages: Sequence[Any]) -> list[AnsweredCall] | None:
             calls = message["tool_calls"]
             if waiting or role not in _SIDES:
                 return None
-            if calls is not None:
-                if not _are_plain_calls(calls):
-                    return None
-                waiting = calls[::-1]
+            if calls is not None and not _are_plain_calls(calls):
+                return None
+            waiting = [] if calls is None else calls[::-1]
     except (KeyError, IndexError):  # a key may have a default; an answer to nothing is an error
         return None
     return None if waiting else found

@@ -228,16 +228,12 @@ class Arrivals:
         """Count if a real model could have given this reply under the request's limits."""
         self.tally.add("limits", _limit(request, reply, calls))
 
-    def check_acting(self, request: ModelRequest) -> None:
-        """Check a request of the agent that talks to the customer."""
-        self.tally.add("policy", self._policy_in(request))
-        self._check_conversation(request)
-        self._check_results(request, whole=True)
-        self.tally.add("ids", request.unmatched_ids())
-
-    def check_helping(self, request: ModelRequest) -> None:
-        """Check a request of an agent that works for another one: it needs to know less."""
-        self._check_results(request, whole=False)
+    def check(self, request: ModelRequest, *, is_helping: bool) -> None:
+        """Check a request; an agent that works for another one needs to know less."""
+        if not is_helping:
+            self.tally.add("policy", self._policy_in(request))
+            self._check_conversation(request)
+        self._check_results(request, whole=not is_helping)
         self.tally.add("ids", request.unmatched_ids())
 
     def _policy_in(self, request: ModelRequest) -> str | None:

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import SpokenMessage, assistant_message, tool_calls_of
 from maseval.benchmark.tau2.players.arrivals import Arrivals, ModelRequest, squash
-from maseval.benchmark.tau2.players.instances import instance_of
+from maseval.benchmark.tau2.players.schemas import differences, instance_of, match_names
 from maseval.benchmark.tau2.players.scripted import (
     DEFAULT_ERROR_RATE,
     ScriptedAgent,
     make_agent,
 )
-from maseval.benchmark.tau2.players.tool_schemas import differences, match_names
 from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.core import messages as chat
 from maseval.core.exceptions import RunInterruptedError
@@ -163,7 +162,7 @@ class RehearsalModel(ScriptedModelAdapter):
             self._heads.append(request.head)
             too_many = len(self._heads) >= _MOST or self._tried >= request.tools.keys() - _ANSWERS
             return self._foreign(request) if too_many and self._handed_over else None
-        if not self._names_tools(request):
+        if sum(name in request.text for name in self._given) * 2 < len(self._given):
             return None
         self._heads.append(request.head)
         self._silent_turns.add(self.arrivals.turns)
@@ -173,9 +172,6 @@ class RehearsalModel(ScriptedModelAdapter):
     def _is_helping(self, request: ModelRequest) -> bool:
         told = "\n".join(request.spoken_by("user"))
         return any(squash(each) in told for each in self._handed_over)
-
-    def _names_tools(self, request: ModelRequest) -> bool:
-        return sum(name in request.text for name in self._given) * 2 >= len(self._given)
 
     def _foreign(self, request: ModelRequest) -> Refused:
         return Refused(
@@ -248,11 +244,8 @@ class RehearsalModel(ScriptedModelAdapter):
             self._schemas[name] = self._schemas.get(name) or changes
             if name != offered:
                 self.arrivals.notes["Tools arrive with a prefix before their names."] += 1
-        if is_helping:
-            self._counts["helping"] += 1
-            self.arrivals.check_helping(request)
-        else:
-            self.arrivals.check_acting(request)
+        self._counts["helping"] += is_helping
+        self.arrivals.check(request, is_helping=is_helping)
 
     def _rank(self, wanted: str, name: str) -> tuple[bool, str]:
         return wanted not in str(self._request.tools[name]), name

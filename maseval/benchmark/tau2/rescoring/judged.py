@@ -80,7 +80,8 @@ class JudgedRecord:
         """Judge every simulation; yield its report and what came out, one at a time."""
         for raw in self._recorded():
             report = Tau2Report(raw)
-            if _is_lost(report) and self._domain is None and not _is_known(report.domain_name):
+            is_lost = bool(mapping(report.raw, FILED))
+            if is_lost and self._domain is None and not _is_known(report.domain_name):
                 continue  # nobody can tell what it was
             sides = (*report.agents.values(), report.user)
             self.models.update(side.model_id for side in sides if side.model_id)
@@ -147,12 +148,15 @@ class JudgedRecord:
 
     @cached_property
     def slots(self) -> list[Simulation]:
-        seen = [*self.claims.planned, *(each.slot for each in self.simulations)]
         if not self.claims.has_plan:
-            return seen
+            return self._seen
         name = None if self.domain is None else self.domain.name
         tasks = [*self.claims.tasks, *self.tasks_left_out]
-        return planned_trials(name, tasks, self.claims.num_trials, seen)
+        return planned_trials(name, tasks, self.claims.num_trials, self._seen)
+
+    @property
+    def _seen(self) -> list[Simulation]:
+        return [*self.claims.planned, *(each.slot for each in self.simulations)]
 
     @cached_property
     def split(self) -> tuple[str, Sequence[str]] | None:
@@ -171,8 +175,7 @@ class JudgedRecord:
 
     @cached_property
     def _task_ids(self) -> set[str]:
-        slots = [*self.claims.planned, *(each.slot for each in self.simulations)]
-        return {*self.claims.tasks, *(slot.task_id for slot in slots)}
+        return {*self.claims.tasks, *(slot.task_id for slot in self._seen)}
 
     @cached_property
     def unlisted(self) -> Mapping[str, tuple[str, int, Sequence[str]]]:
@@ -275,10 +278,6 @@ class JudgedRecord:
     def problems(self) -> Counter[str]:
         """The number of simulations without a verdict, by the reason."""
         return Counter(each.problem for each in self.simulations if each.problem)
-
-
-def _is_lost(report: Tau2Report) -> bool:
-    return bool(mapping(report.raw, FILED))
 
 
 def _is_known(domain: str | None) -> bool:

@@ -47,7 +47,6 @@ class JsonStreamError(MASEvalError, ValueError):
 
     def __init__(self, problem: str, offset: int) -> None:
         super().__init__(f"{problem} at character {offset}")
-        self.problem = problem
         self.offset = offset
 
 

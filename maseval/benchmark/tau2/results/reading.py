@@ -85,7 +85,7 @@ def recorded_domain(info: Mapping[str, object]) -> str | None:
 class ResultsFile:
     """A results file, or folder, that may be larger than memory. Iterating gives the simulations.
 
-    To others it is a ``RecordedFile``, which is judged like a run of our own.
+    Its reports are judged like those of a run of our own.
 
     Each iteration reads the file from the start. A file that is cut off gives its whole
     simulations and then a ``ResultsFormatError``.

@@ -77,7 +77,7 @@ class TaskNames:
 
 
 class TrajectoryFile(ResultsFile):
-    """Trajectories as a ``RecordedFile``: one in a file, one on each line, or a folder of files."""
+    """Trajectories, read like a results file: one in a file, one a line, or a folder of files."""
 
     def __init__(self, path: str | os.PathLike[str], task: str | None = None) -> None:
         self.path, self.layout = Path(path), "trajectories"

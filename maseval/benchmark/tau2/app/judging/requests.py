@@ -28,6 +28,7 @@ from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.finding import Finding, Weight
 from maseval.core.judge import Question
 from maseval.core.judge_record import Judgement
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
 
 QUESTIONS: Mapping[str, Callable[[], Question[Any]]] = {
@@ -67,7 +68,8 @@ def request_about(case: Case, about: str) -> JudgeRequest | None:
     facts = facts_by_replay(case)
     if facts is None:
         return None
-    told = {"instructions": _as_text(_scenario(case)), "reference": reference(case)}
+    scenario = case.raw_task.get("ticket" if case.setting.solo else "user_scenario")
+    told = {"instructions": _as_text(scenario), "reference": reference(case)}
     asked = policy_request(case.messages, policy, [*others, *told.values()])
     return asked._replace(parts={**asked.parts, **told, "facts": facts})
 
@@ -102,11 +104,6 @@ def rendered_messages(messages: Sequence[Tau2Message]) -> Iterator[str]:
         yield "\n".join(lines) or f"{who}: (nothing)"
 
 
-def _scenario(case: Case) -> object:
-    raw = case.raw_task
-    return raw.get("ticket") if case.setting.solo else raw.get("user_scenario")
-
-
 def _as_text(value: object) -> str:
     """Return texts in a mapping below the names of their parts."""
     if isinstance(value, Mapping):
@@ -117,7 +114,7 @@ def _as_text(value: object) -> str:
 
 def reference(case: Case) -> str:
     """Return what the task's author wanted to be done and said."""
-    criteria = mapping_of(case.raw_task.get("evaluation_criteria"))
+    criteria: Mapping[str, Any] = mapping(case.raw_task, "evaluation_criteria")
     lines = []
     for action in criteria.get("actions") or ():
         who = _WHO.get(action.get("requestor") or "assistant")
@@ -126,10 +123,6 @@ def reference(case: Case) -> str:
     lines += [f"the agent says: {each}" for each in criteria.get("communicate_info") or ()]
     lines += [str(each) for each in criteria.get("nl_assertions") or ()]
     return "\n".join(lines) or "nothing is to be changed"
-
-
-def mapping_of(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def facts_by_replay(case: Case) -> str | None:

@@ -7,7 +7,6 @@ recorded rewards count, and a note says so.
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import examine_run
@@ -20,7 +19,7 @@ from maseval.benchmark.tau2.rescoring.findings import in_words, shuffled_task_id
 from maseval.benchmark.tau2.rescoring.recount import Recount
 from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
-from maseval.benchmark.tau2.results import RecordedFile
+from maseval.benchmark.tau2.results import ResultsFile
 from maseval.benchmark.tau2.texts.original import format_texts_config
 from maseval.benchmark.tau2.world.state.records import hash_json
 from maseval.core.exceptions import ConfigurationError, MASEvalError
@@ -78,7 +77,7 @@ def _task_digests(
     return {key: hash_json(task_content(task))[:_DIGITS] for key, task in known_tasks}
 
 
-def _settings(results: RecordedFile, found: Recount) -> dict[str, object]:
+def _settings(results: ResultsFile, found: Recount) -> dict[str, object]:
     """Return the settings recorded in a file; a file of lines records none."""
     data = {name: data_digest(data_fingerprint(each)) for name, each in found.domains.items()}
     if not results.raw_info:
@@ -143,18 +142,13 @@ def settings_of_run(folder: Recording) -> dict[str, object]:
     return config
 
 
-def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:
-    """Return the hashes of the files that a run in the domain would depend on here."""
-    release = release_named(setup.release)
-    return data_fingerprint(name, version=release if name in release.domains else None)
-
-
 def differing_data(folder: Recording) -> list[str]:
     """List the files of a run's domains that are others here."""
     setup, found = RecordedSetup.of(folder.config.values), []
     for name, recorded in setup.data.items():
         try:
-            here = _fingerprint(name, setup)
+            release = release_named(setup.release)
+            here = data_fingerprint(name, version=release if name in release.domains else None)
         except MASEvalError as error:  # a domain or a release that is not known here
             found.append(f"{name}: {error}")
             continue

@@ -21,15 +21,16 @@ from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.rescoring.judged import NO_RECORDED_VERDICT
 from maseval.benchmark.tau2.rescoring.recount import Recount
 from maseval.benchmark.tau2.rescoring.verdict import JudgedSimulation, judge, rules_for
-from maseval.benchmark.tau2.results import RecordedFile, read_results
+from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.recorded import (
     BY_RUN,
     FILED,
     Claims,
     OnMalformed,
     RecordedReports,
+    evaluations,
+    task_in_report,
 )
-from maseval.benchmark.tau2.results.simulations import evaluations, task_in_report
 from maseval.benchmark.tau2.results.writing import JUDGED_BY, Tau2Report
 from maseval.benchmark.tau2.scoring.case import words_told
 from maseval.benchmark.tau2.scoring.rule import RULE
@@ -166,13 +167,9 @@ class FileRecording:
     ) -> None:
         self.path, self._on_progress = path, on_progress
         self.options = options or ScoringOptions()
-        self.file: RecordedFile = read_results(path, self.options.task_id)
+        self.file = read_results(path, self.options.task_id)
         self._setup = RecordedSetup.of_file(self.file)
-        self.judged = 0
-        """The number of simulations judged so far; another thread may ask for it."""
         self._indexed: dict[Simulation, IndexLine] = {}
-        self.expected = 0
-        """The number of simulations that the file should hold, by its own plan; 0 without one."""
 
     @cached_property
     def config(self) -> RunConfig:
@@ -200,15 +197,13 @@ class FileRecording:
     def _trials(self) -> tuple[Recount, Mapping[Simulation, list[_StoredReport]]]:
         """All simulations judged again, and where their reports are, by the planned trial."""
         recount = Recount(self.file, self.options, path=self.path)
-        self.expected = recount.claims.expected
         trials: dict[Simulation, list[_StoredReport]] = defaultdict(list)
-        for recorded, judged in recount.judge_all():
+        for number, (recorded, judged) in enumerate(recount.judge_all(), 1):
             passed = recount.verdict_alone(judged)
             report = self._make_report(recount, recorded, judged, passed)
             trials[judged.slot].append((passed, self._scratch.put(report)))
-            self.judged += 1
             if self._on_progress is not None:
-                self._on_progress(self.judged, self.expected)
+                self._on_progress(number, recount.claims.expected)
         if not trials:
             raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
         return recount, trials

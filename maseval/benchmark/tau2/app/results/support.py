@@ -29,7 +29,7 @@ from maseval.runs.recording import Recording
 from maseval.stats import Measure
 
 if TYPE_CHECKING:  # most runs are not in a results file
-    from maseval.benchmark.tau2.results import RecordedFile
+    from maseval.benchmark.tau2.results import ResultsFile
 
 TAU2 = "tau2"
 """The name of this benchmark in the configuration of a run."""
@@ -117,7 +117,7 @@ class RecordedSetup:
         )
 
     @classmethod
-    def of_file(cls, file: "RecordedFile") -> "RecordedSetup":
+    def of_file(cls, file: "ResultsFile") -> "RecordedSetup":
         """Parse the ``info`` of a results file; a file of lines records none."""
         info = file.raw_info
         agent = RecordedSide.of_info(mapping(info, "agent_info"))
@@ -183,7 +183,7 @@ class Tau2Support(BenchmarkSupport):
     calibration = _function("app.results.labelling", "calibration_in_words")
     recording = _function("app.results.sources", "FileRecording")
     holds_results = _function("results", "has_simulations")
-    conversations = _function("app.sharing.conversations", "conversations")
+    conversations = _function("app.sharing.export", "conversations")
     exports = "tau2-bench"
     public_name = "tau_bench.text"
     export = _function("app.sharing.export", "export_with_notes")
