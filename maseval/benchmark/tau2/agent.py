@@ -169,6 +169,8 @@ class MessageAgentAdapter(AgentAdapter):
         self.agent.recall(incoming, message)
         self._note_end(message)
 
+    # To callbacks a whole turn is one run, from the user's words to the agent's, however many tools
+    # are called on the way.
     def _note_start(self, incoming: Sequence[Tau2Message]) -> None:
         if not incoming or incoming[-1]["role"] == "user":
             for callback in self.callbacks:
@@ -245,6 +247,7 @@ class DefaultTau2Agent(MessageAgent):
             ],
             "generation_params": self.llm_args,
             "tools": self.tool_definitions or None,
+            # Providers refuse a choice among no tools.
             "tool_choice": self.tool_choice if self.tool_definitions else None,
         }
 
@@ -281,6 +284,8 @@ class SoloAgent(DefaultTau2Agent):
         if not is_tool_call(message):  # also one that writes the word of ``done`` itself
             raise NobodyListensError("LLMSoloAgent only supports tool calls.")
         if any(call["name"] == DONE["function"]["name"] for call in message["tool_calls"] or ()):
+            # As in the original, the call becomes the stop word, so that no call is left without an
+            # answer.
             return {**message, "content": STOP, "tool_calls": None}
         return message
 

@@ -299,6 +299,7 @@ class Tau2Benchmark(Benchmark):
             tools=tools,
             tool_definitions=self._user_definitions(environment, tools),
             llm_args=wording.params(model_id, task.user_data.get("llm_args")),
+            # The limit of steps ends the conversation, as in the original: its user has no limit.
             max_turns=None,
             guidelines=self._guidelines(environment, task, bool(tools)),
             skips_blank_messages=environment.release.rules.participants.skips_blank_messages,
@@ -397,6 +398,7 @@ class Tau2Benchmark(Benchmark):
             environment.refuse_agent(AFTER_END)
             self._register_tools(environment)
             _share_trajectory(agents, environment)
+        # The greeting is nobody's answer.
         said = (m["content"] for m in environment.trajectory.messages if m["role"] == "assistant")
         return next((text for text in reversed([*said]) if text and text != INITIAL_GREETING), None)
 

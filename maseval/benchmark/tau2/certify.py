@@ -223,6 +223,7 @@ def verify(
     return [
         f"{key}: certified {given[key]!r}, found {found[key]!r}"
         for key in again.content
+        # The file may have been renamed since.
         if key != "source" and given[key] != found[key]
     ]
 

@@ -112,6 +112,7 @@ class Tau2Environment(Environment):
         with _OriginalErrors():
             self.world = self._stage.world_after(history)
         policy = task_data.get("policy")
+        # Tasks carry the policy of an agent with a user; one that works alone has another.
         if policy is None or self.solo:
             policy = domain.policy(self.folder, solo=self.solo)
         initial_db_hash = self.get_initial_db_hash()

@@ -89,6 +89,8 @@ class CallableModel(ModelAdapter):
         return to_response(reply, self._turn)
 
     async def chat_async(self, messages: Sequence[Message], **request: Any) -> ChatResponse:
+        # What was awaited is handed to ``chat``, so that both ways count and record a request
+        # alike.
         reply: Any = self._ask(list(messages), request.get("tools"))
         self._answered = await reply if hasattr(reply, "__await__") else reply
         return self.chat(messages, **request)

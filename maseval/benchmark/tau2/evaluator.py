@@ -245,6 +245,7 @@ def _all(kind: RewardType, outcomes: Iterable[bool], name: str) -> dict[str, obj
 Convention = Literal["metrics", "leaderboard"]
 
 LEFT_OUT = TerminationReason.INFRASTRUCTURE_ERROR
+# The original's summary counts these as one.
 _ERRORS = (
     TerminationReason.TOO_MANY_ERRORS,
     TerminationReason.AGENT_ERROR,

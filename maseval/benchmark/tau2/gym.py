@@ -176,6 +176,7 @@ class _Tau2Env(TextEnv):
         info["reward_info"] = json.dumps(verdict, default=str)
         reward = verdict["reward"]
         if self.shaped_by:
+            # A conversation that was cut off earns nothing, whatever it had achieved by then.
             ended = episode.case.recording.ended_by_choice
             shares = {name: ended * _share_met(verdict, name) for name in self.shaped_by}
             info |= {"official_reward": reward, "shaped_by": shares}
@@ -188,6 +189,7 @@ class _Tau2Env(TextEnv):
         self._task_info = self._task_info or self._describe_task(episode)
         simulation = "{}"
         if episode.is_over:
+            # Every step after the end shows the simulation again.
             if self._finished is None or self._finished[0] is not episode:
                 self._finished = episode, json.dumps(episode.simulation, default=str)
             simulation = self._finished[1]

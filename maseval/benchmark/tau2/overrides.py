@@ -194,6 +194,7 @@ class Overrides:
             raise ValueError(f"Tool '{name}' not found.")
         if tools[name] in self.plain:
             return self._call_original(call)
+        # A tool may change what it is given, and the record must not change with it.
         result = tools[name](**copy.deepcopy(call["arguments"]))
         self._environment.sync_tools()
         return self._environment.to_json_str(result)

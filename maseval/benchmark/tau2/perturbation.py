@@ -83,6 +83,7 @@ class PerturbedAnswers:
         if call.get("requestor") != "assistant":
             return make(call)
         self._calls += 1
+        # The draws for a call do not depend on how many the calls before it took.
         chance = Random(f"{self._seed}/{self._calls}")
         rate = self._perturbation.rate
         if rate is not None and chance.random() < rate:

@@ -101,6 +101,8 @@ class Continuation(Orchestrator):
         self._is_retold = True
 
     def _check_limits(self) -> None:
+        # The retold part is as it was, whatever the limits of this run: they begin to hold after
+        # it.
         if self._is_retold:
             super()._check_limits()
 

@@ -178,6 +178,7 @@ class Orchestrator:
         elapsed = time.perf_counter() - self._began
         if self.trajectory.steps >= self.max_steps:
             self._end(TerminationReason.MAX_STEPS)
+        # Where both limits are reached at once, this one is recorded.
         if self.num_errors >= self.max_errors:
             self._end(TerminationReason.TOO_MANY_ERRORS)
         if not self.done and self.timeout is not None and elapsed >= self.timeout:
@@ -191,6 +192,7 @@ class Orchestrator:
                 stop(self.incoming if to == role else None)
 
     def _refuse_unanswered_call(self) -> None:
+        # A limit may cut a conversation off before a call is answered; whoever stops it may not.
         stops = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
         stopped = self.trajectory.termination_reason in stops
         if self.rules.answers_first and stopped and self.to_role == "env":
@@ -249,6 +251,7 @@ class Orchestrator:
     def _resume(self, history: list[Tau2Message]) -> None:
         last = history[-1]
         receiver = self._receiver(last)
+        # Whoever is to answer the last message is given it then, and not as history.
         for_agent = history[:-1] if receiver == "agent" or last["role"] == "user" else history
         for_user = history[:-1] if receiver == "user" or last["role"] == "assistant" else history
         self.agent.begin(messages_seen_by(for_agent, "assistant"))
@@ -276,6 +279,8 @@ class Orchestrator:
         calls = tool_calls_of(self.incoming[-1])
         answers = self._answers(calls or ())
         if not answers:
+            # In the original, an empty list of calls goes to the environment, and the answer that
+            # is not there is looked up.
             raise IndexError("list index out of range")
         self.trajectory.add_answers(answers)
         if self.rules.counts_errors:

@@ -252,6 +252,7 @@ def _merge(agent: deque[Tau2Message], user: deque[Tau2Message]) -> list[Tau2Mess
                 f"{agent[0].get('content')!r} where the user has {user[0].get('content')!r}"
             )
         said = [side.popleft() for side in (agent, user) if side]
+        # Both sides have these words, which stand once in the conversation.
         merged.extend(said[:1])
     return merged
 

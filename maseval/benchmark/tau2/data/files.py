@@ -245,6 +245,7 @@ def fetch_files(
     if force:
         fill(place.folder, files, place.sources, progress, force=True)
     elif lacking := place.folder.lacking(files):
+        # A file with other content may be somebody's own edit, and is not written over unasked.
         place.refuse_wrong_files(lacking, _replacement(place))
         _fetch(place, files, lacking, progress)
     return place.folder.root

@@ -31,6 +31,7 @@ def squash(text: str) -> str:
 
 def kept_of(text: str, within: str) -> float:
     """Return which share of a squashed text ``within`` begins with, wherever that stands."""
+    # If a beginning stands there, so do all shorter ones: halving finds the longest.
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -335,6 +336,7 @@ def _same(result: str, shown: str) -> bool:
     return len(result) > _RECOGNISED and next(plain) in next(plain)
 
 
+# Frameworks write null for a parameter that the model left out.
 def _plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 

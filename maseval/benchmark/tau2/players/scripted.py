@@ -111,10 +111,12 @@ class Mistakes:
 
     def _mistype(self, text: str) -> str:
         place = self._random.choice([i for i, letter in enumerate(text) if letter.isdecimal()])
+        # Between one and nine more, so that it never stays the same digit.
         digit = (int(text[place]) + self._random.randint(1, 9)) % 10
         return f"{text[:place]}{digit}{text[place + 1 :]}"
 
 
+# Of a text only digits are mistyped: a wrong id or date still looks like one.
 def _alterable(value: object) -> bool:
     match value:
         case str():

@@ -172,6 +172,7 @@ class ResultsFile:
         which the error is raised. An error in the file itself is always raised.
         """
         for index, value in enumerate(self._values()):
+            # A packed file of a few kilobytes may hold simulations without end.
             if index == MOST_SIMULATIONS:
                 raise ResultsFormatError(
                     f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"

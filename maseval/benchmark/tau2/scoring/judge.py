@@ -88,6 +88,7 @@ def judge(
         params=wording.judge_params(asked.model_id),
         read=read,
     )
+    # The original asks each time, and keeps no answers.
     if strict and isinstance(asked.model, ModelAdapter):
         texts = question.messages({"system": system, "request": request})
         reply = asked.model.chat(texts, generation_params=question.params).content

@@ -353,6 +353,7 @@ def _verdict(
 def _needs_judge(
     kind: EvaluationType, case: Case, criteria: Criteria, nl_model: ModelAdapter | Judge | None
 ) -> bool:
+    # The type that ignores the basis begins with the same words.
     if kind.startswith(EvaluationType.ALL_WITH_NL_ASSERTIONS):
         return True
     if kind.ignores_basis or RewardType.NL_ASSERTION not in criteria.reward_basis:
@@ -373,6 +374,7 @@ def _combine(
     breakdown: dict[str, float] = {}
     found: dict[str, Any] = {}
     basis, match = criteria.reward_basis, None
+    # The keys of a breakdown have the order in which the original writes them.
     for name in ("env", "action", "communicate", "nl") if every else checks:
         if (check := checks[name]) is not None:
             found.update(check.found)

@@ -278,6 +278,7 @@ class OriginalWording(Wording):
 
     def user_prompt(self, guidelines: str, scenario: str | None) -> str:
         return str(self.texts.prompts["user_system_prompt"]).format(
+            # The releases call the place by different names.
             global_user_sim_guidelines=guidelines,
             global_user_sim_guidelines_with_persona=guidelines,
             instructions=scenario,
@@ -302,6 +303,7 @@ class OriginalWording(Wording):
         names = [definition["function"]["name"] for definition in definitions]
         # The same for every simulation of a domain; to describe them takes longer than all else.
         described, schemas = self._described.get((domain, side, *names), ((), []))
+        # A domain makes its definitions once, so that identity tells whether they are the same.
         if not described or not all(map(is_, described, definitions)):
             schemas = self._describe(definitions, names, domain, side)
             self._described[(domain, side, *names)] = tuple(definitions), schemas

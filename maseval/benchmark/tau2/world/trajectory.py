@@ -50,6 +50,7 @@ class Trajectory:
     def twin(self) -> "Trajectory":
         """Return a trajectory that is the same so far, and independent from now on."""
         twin = copy.copy(self)
+        # A message is never changed once it stands here, so that both trajectories may share it.
         twin.messages, twin._recorded = list(self.messages), list(self._recorded)
         return twin
 

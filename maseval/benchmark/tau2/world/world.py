@@ -365,6 +365,7 @@ class World:
     def _run(self, call: Tau2ToolCall) -> Any:
         settled, name = self.is_settled, call["name"]
         result = self.call(name, call["requestor"], call["arguments"])
+        # What such a tool changes, the other side cannot see: there is nothing to synchronise.
         if settled and name in self.domain.unseen_tools:
             self.is_settled = True
         else:
@@ -388,6 +389,7 @@ class World:
         function = toolkit.task_function(name)
         settled, self.is_settled = self.is_settled, False
         result = function(**_own_arguments(function_call["arguments"]))
+        # Functions for checks only look.
         if settled and toolkit.is_for_checks(name):
             self.is_settled = True
         else:

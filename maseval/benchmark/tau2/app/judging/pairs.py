@@ -80,6 +80,7 @@ def _of_lines(lines: Sequence[Line], name: str) -> Iterator[LabelledCase]:
 
 
 def _of_line(number: int, line: Line) -> Iterator[LabelledCase]:
+    # A case keeps its name wherever its line stands in the file.
     name = hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:12]
     exact = None
     if line.get("message") is not None:
@@ -135,6 +136,7 @@ def _packed_request(line: Line, side: str) -> JudgeRequest:
     solo = bool(line.get("solo"))
     told = [each for each in line["messages"] if each.get("only") in (None, side)]
     greeting = {"role": "assistant", "content": INITIAL_GREETING}
+    # The case begins without messages: the answers of its tools are made by the world, below.
     start: dict[str, Any] = {"task_id": task["id"], "messages": [], "termination_reason": ""}
     case = open_case(start, domain, task, solo=solo, version=release)
     world = case.setting.world()
@@ -173,6 +175,7 @@ def _at(task: Any, place: str) -> Any:
 
 
 def _of_readings(recordings: Iterable[Recording]) -> Iterator[LabelledCase]:
+    # Where a simulation was read twice, the first reading counts.
     read = {(each["simulation"], each["task"]): each for each in reversed(read_lines(READINGS))}
     for recording in recordings:
         for one in recording.recorded:
@@ -180,6 +183,7 @@ def _of_readings(recordings: Iterable[Recording]) -> Iterator[LabelledCase]:
             simulation = simulation_of(report)
             if isinstance(simulation, Omitted):
                 continue
+            # A reading counts once, however many recordings hold its simulation.
             found = read.pop((simulation.get("id"), str(one.task_id)), None)
             if found is not None:
                 yield _reading(found, report)

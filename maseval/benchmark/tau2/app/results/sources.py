@@ -125,6 +125,7 @@ def own_judge(folder: Recording) -> Judge | None:
     if name == RULE:
         return Judge(RULE)
     record = JudgeRecord(record_path(folder.path))
+    # The configuration may have the provider before the model's name, which its answers do not.
     for who in [line.judge for line in record.lines()]:
         model = str(who.get("model"))
         if f"/{name}".endswith(f"/{model}"):
@@ -142,6 +143,7 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
         found = judge(report, *rules_for(report), outcome.trial, model=model)
         if not found.misstatement:
             return None
+        # What cannot be recomputed keeps its recorded verdict, unless only a judge could give one.
         passed = None if found.open else outcome.passed if found.problem else found.passed
         return Misstatement(
             found.misstatement, passed, None if found.checks is None else {**found.checks}

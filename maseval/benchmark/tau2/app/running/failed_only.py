@@ -52,6 +52,7 @@ def find_failed(options: RunOptions) -> tuple[RunOptions, FailedTasks]:
 
 
 def _is_default(options: RunOptions, each: Any) -> bool:
+    # The command line gives an empty list where the default is an empty tuple.
     value = getattr(options, each.name)
     return bool(value == each.default or not (value or each.default))
 

@@ -57,6 +57,7 @@ class ModelSpec:
         given = {_RENAMED.get(name, name): value for name, value in (args or {}).items()}
         options = {name: value for name, value in given.items() if name in _CONNECTION}
         if base_url is not None:
+            # An address among the model's own arguments counts more than the one for all models.
             options.setdefault("base_url", base_url)
         check_base_url(options.get("base_url"))
         if "reasoning_policy" in options:
@@ -264,6 +265,7 @@ def _error_rate(agent: str, args: ExtraArguments) -> float:
         takes = f"takes {', '.join(known)}" if known else "takes no arguments"
         raise ConfigurationError(f"agent_args has {unknown[0]!r}, but agent {agent!r} {takes}")
     rate = args.get("error_rate", DEFAULT_ERROR_RATE)
+    # A bool is a number in Python, and no rate.
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
         raise ConfigurationError(f"error_rate is {rate!r}; give a probability from 0 to 1")
     return float(rate)

@@ -212,6 +212,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             return super().run_agents(agents, task, environment, query)
         with attribute_errors(own.make):
             answer = super().run_agents(agents, task, environment, query)
+        # A function without a return statement is a common slip, and its None must not be taken for
+        # words.
         if answer is None:
             raise no_answer_error(agents[0].name)
         return answer
@@ -419,6 +421,7 @@ def play(options: PlayOptions) -> PlayedTask:
         options,
         num_tasks=None if options.task_id else 1,
         concurrency=1,
+        # A person answers in the thread that calls, which has the terminal.
         engine=CallingThreadEngine(),
         human=person,
     )

@@ -54,6 +54,7 @@ def domain_name(given: str) -> str:
     place, _, name = given.rpartition(":")
     file = Path(place)
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+    # An edited file is loaded anew, although its domain has the same name.
     key = file.resolve(), name, sha256
     if key not in _names:
         domain = _register_own(given)
@@ -130,6 +131,7 @@ def find_remembered(name: str) -> Domain | None:
             f"the domain {name!r} was in {file}, which is not there any more; name its file once "
             "to make it known again: maseval tau2 tasks --domain FILE.py:NAME"
         )
+    # The file may by now define a domain of another name.
     return domain_named(name) if domain_name(place) == name else None
 
 
