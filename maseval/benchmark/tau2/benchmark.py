@@ -153,6 +153,7 @@ class Tau2Benchmark(Benchmark):
         self.short_conversations = short_conversations
         self.release = None if version is None else release_named(version)
         self.validate_communication = validate_communication
+        # Whoever overrides it asks agents by texts, in whole turns.
         self._runs_agents = overrides(type(self), "run_agents")
         if self._runs_agents:
             self._refuse_texts_alone(type(self), "run_agents")
@@ -191,6 +192,7 @@ class Tau2Benchmark(Benchmark):
     def for_worker(self) -> Self:
         """Return a copy for another process, with the domains that are not maseval's own."""
         twin = super().for_worker()
+        # Domains of one's own are registered by code that another process has not run.
         twin._in_use = self._domains_in_use()
         return twin
 
@@ -390,6 +392,7 @@ class Tau2Benchmark(Benchmark):
         user: User | None,
     ) -> object:
         """Let all take steps until a side ends the conversation; return the agent's last words."""
+        # A subclass may seat no user: its agent answers the task's query, and that is all.
         if user is None and self.mode is not Mode.SOLO:
             return self._answer_once(agents, task, environment)
         try:
@@ -449,6 +452,7 @@ class Tau2Benchmark(Benchmark):
             self._register_tools(environment)
         names = ", ".join(agent.name for agent in agents)
         trajectory.add(assistant_message(str(answer), cost=0.0), names)
+        # Tools that were called after the limit have refused.
         over = trajectory.steps >= self.max_invocations
         reason = TerminationReason.MAX_STEPS if over else TerminationReason.AGENT_STOP
         trajectory.end(reason.value)

@@ -171,8 +171,10 @@ def certify(
     found = Recount(source, options, whole_split=planned and not partial, judge=judge)
     for report, judged in found.judge_all():
         simulation, problem = conversation_in(report)
+        # With its place, so that simulations which change places are noticed.
         hashed.update(canonical_json((str(judged.slot), simulation)).encode())
         code.append(report.code)
+        # Where no conversation is recorded, none was held by any rules.
         if problem is None:
             used = {"lenient order ids": report.lenient, "solo": report.solo}
             modes.update(mode for mode, is_used in used.items() if is_used)

@@ -179,6 +179,7 @@ class Episodes(DefaultAgentTau2Benchmark):
     def start(self, seed: int | None = None) -> "Episode":
         """Return a new episode, in which nobody has acted yet; a model is asked with the seed."""
         task, _ = self.loaded_task
+        # The seeds of the first repetition in a run with this seed.
         seeds = DefaultSeedGenerator(seed).for_task(str(task.id)).for_repetition(0)
         environment = self.setup_environment({}, task, seeds)
         seat = Seat(self.role)

@@ -125,9 +125,12 @@ class Tau2Evaluator(Evaluator):
         skipped, is_open = "Skipped: there is no model to judge them", False
         case = Case.of_live(self.environment, self._known, recording, self.wording)
         try:
+            # A judge that is named judges all assertions, also those that the reward does not
+            # depend on.
             kind = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
             verdict = score(case, kind, nl_model=self.nl_model)
         except (JudgeReplyError, ProviderError) as error:
+            # A judge that fails does no harm where its word could change nothing.
             found = verdict_without_judge(case)
             if found is None:
                 raise

@@ -171,6 +171,8 @@ class _Tau2Env(TextEnv):
     def _outcome(self, episode: Episode) -> Step:
         observation, info = self._observation(episode), self._info(episode)
         if not episode.is_over:
+            # The key is in every step's info, so that code may read it without asking whether it is
+            # there.
             return observation, 0.0, False, False, {**info, "reward_info": _NO_VERDICT}
         verdict = episode.verdict.reward_info
         info["reward_info"] = json.dumps(verdict, default=str)
@@ -376,6 +378,7 @@ def _value(node: ast.expr) -> object:
     match node:
         case ast.Constant(value=value):
             return value
+        # A bare word is taken for a text, as in the original.
         case ast.Name(id=name):
             return name
         case ast.List(elts=parts):

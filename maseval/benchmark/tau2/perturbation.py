@@ -80,6 +80,7 @@ class PerturbedAnswers:
         self, call: Tau2ToolCall, make: Callable[[Tau2ToolCall], ToolMessage]
     ) -> ToolMessage:
         """Answer a call; ``make`` makes it."""
+        # It is the agent whose robustness is tried.
         if call.get("requestor") != "assistant":
             return make(call)
         self._calls += 1

@@ -40,6 +40,7 @@ from maseval.core.tool import tool_definition
 from maseval.core.user import User
 from maseval.core.words import count_of
 
+# A model that does nothing but call tools would keep the agent waiting for ever.
 _MAX_TOOL_ROUNDS = 100
 
 
@@ -133,6 +134,7 @@ class MessageUser(User):
         """Return True if the user has ended the conversation: with this message, or being done."""
         if is_tool_call(message):
             return False
+        # A subclass that has a way of its own to be done decides by that alone.
         by_words = is_user_stop(message) and type(self).is_done is MessageUser.is_done
         return by_words or self.is_done()
 

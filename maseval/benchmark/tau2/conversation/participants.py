@@ -96,6 +96,7 @@ class TextAgent:
         query, self._past = self._past + str(incoming[-1]["content"]), ""
         answer = settle(self._run(query))
         text = None if answer is None else str(answer)
+        # A runaway answer would fill the memory of everybody who reads the record.
         if text is not None and len(text) > MAX_ANSWER_MB * 10**6:
             raise AnswerTooLongError(
                 f"the agent answered with {len(text):,} characters; a customer reads at most "

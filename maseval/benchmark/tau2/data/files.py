@@ -282,6 +282,7 @@ def _fetch(
     place: DataPlace, files: list[DataFile], lacking: list[DataFile], progress: FetchProgress
 ) -> None:
     if place.is_cache:
+        # The releases share most of their files, which are fetched once.
         caches = [DataFolder(default_data_dir(each), manifest_of(each)) for each in VERSIONS]
         link_equal_files(place.folder, lacking, caches)
     fill(place.folder, files, place.sources, progress)

@@ -95,6 +95,7 @@ def _fields(
     schema, within = resolve(schema, definitions), (*within, *filter(None, [reference]))
     variants = [resolve(each, definitions) for each in variants_of(schema)]
     one = [each for each in variants if each.get("type") != "null"]
+    # "Text or nothing" is a choice of two to some frameworks, and a nullable text to others.
     merged: dict[str, Any] = {**(one[0] if len(one) == 1 else {}), **schema}
     types = {name for each in [merged, *one] for name in _types(each)} - {"null"}
     options = frozenset(json.dumps(value) for value in _options(merged) if value is not None)
@@ -105,6 +106,8 @@ def _fields(
         needed = set(each.get("required") or ())
         for name, value in properties.items():
             below = f"{path}.{name}" if path else name
+            # Where all parameters are required, as strict mode wants it, that says nothing about
+            # one of them.
             place = (name in needed, needed >= properties.keys(), within)
             yield from _fields(value, definitions, below, *place)
         if isinstance(each.get("items"), Mapping):

@@ -103,6 +103,7 @@ def other_tasks(found: JudgedRecord) -> Iterator[Finding]:
     if found.domain is None or not found.claims.tasks:
         return
     known = found.known_tasks(found.domain)
+    # Under a wrong id a task looks edited, and that has been said already.
     mixed_up = {each.slot.task_id for each in found.simulations if each.checked_task}
     differing = {
         task_id: parts
@@ -113,6 +114,7 @@ def other_tasks(found: JudgedRecord) -> Iterator[Finding]:
         return
     theirs = {name: found.claims.tasks[name] for name in differing}
     asked = found.options.embedded_tasks
+    # Whoever has the file's own tasks used does not ask for those of another release.
     others, absent = ([], []) if asked else other_releases(found.domain, found.version)
     version = next((each for each in others if has_tasks(found.domain, each, theirs)), None)
     if version is not None:
@@ -194,6 +196,8 @@ def unlike_answers(found: JudgedRecord) -> Iterator[Finding]:
     # In the order of the file, so that a certificate says the same each time.
     calls = (each.fault.call for each in unlike if each.fault)
     tools = dict.fromkeys(str((call or {}).get("name")) for call in calls)
+    # A single answer is edited by hand. Many of one tool mean that the tool was another one, and
+    # many of several that the data was.
     kind = "edited messages"
     if len(unlike) > 1 and len(unlike) >= _MANY * len(found.simulations):
         kind = "changed tools" if len(tools) == 1 else "other data version"
@@ -347,6 +351,7 @@ def lost_simulations(found: JudgedRecord) -> Iterator[Finding]:
             "is lost has no verdict",
         )
     for problem, number in found.problems.items():
+        # These have findings of their own.
         if problem not in (MALFORMED, FOREIGN_TASK, NEEDS_JUDGE):
             yield record_finding(
                 "unfinished simulations",

@@ -228,6 +228,7 @@ def judge(
     checks: RewardInfo | None = None
     without_judge = False
     if model is not None:
+        # The answers of a judge are kept by simulation.
         model.key = slot._asdict()
     try:
         if problem is None:
@@ -350,6 +351,7 @@ def contradiction(verdict: Mapping[str, object]) -> str | None:
         if met is not None and number(value) != float(met):
             says = "passed" if met else "failed"
             return f"its breakdown gives {kind} {value}, but its own check {says}"
+    # A reward is the product of its parts: if only one of the two was edited, this shows it.
     parts = [part for value in breakdown.values() if (part := number(value)) is not None]
     if reward is None or not parts or _same(math.prod(parts), reward):
         return None
@@ -386,6 +388,7 @@ def unknown_tool(simulation: Mapping[str, Any], domain: Domain) -> str | None:
         for call in message.get("tool_calls") or ():
             names[call.get("id")] = call["name"]
         name = names.get(message.get("id")) if message.get("role") == "tool" else None
+        # An error is what every domain answers to a tool that it lacks.
         if name and not message.get("error") and not domain.has_tool(name):
             return name
     return None

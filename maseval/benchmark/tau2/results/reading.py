@@ -215,6 +215,7 @@ class ResultsFile:
         count = 0
         try:
             with JsonFile(self.path) as stream:
+                # One object after the other, whatever white space is between them.
                 lines = iter(lambda: stream.value() if stream.peek() else _END, _END)
                 whole = self.layout == "results"
                 for value in listed_simulations(stream, self.path) if whole else lines:
@@ -261,6 +262,7 @@ class ResultsFile:
         try:
             first = next(self._values(), None)
             if first is not None:
+                # v1.0.1 writes this key into every simulation, and v0.2.0 does not know it.
                 later = "mode" in mapping(first)
             else:
                 with open_json(self.path) as stream:

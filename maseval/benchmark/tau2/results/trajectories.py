@@ -158,6 +158,7 @@ def _simulation(found: Trajectory, told: Mapping[str, object], file: str) -> dic
         **known,
         **{key: each for key, each in told.items() if key != "domain"},
     }
+    # Ours say everything themselves.
     if not found.own:
         _require(record)
     return record
@@ -176,6 +177,7 @@ def _describe(found: Trajectory, file: str) -> dict[str, Any]:
         "duration": _seconds(times),
         "termination_reason": TerminationReason.USER_STOP.value if stopped else None,
         "agent_cost": sum(costs) if costs else None,
+        # A stranger's record has what the agent asked for, and not what its user cost.
         "user_cost": None,
     }
 

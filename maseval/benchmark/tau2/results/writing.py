@@ -137,6 +137,7 @@ class Tau2Report(RecordedReport):
             return None
         when = self.started_at
         placeholder: dict[str, object] = {
+            # Made of its place, so that every export of a run gives the same file.
             "id": str(uuid5(NAMESPACE_OID, f"{self.task_id}/{self.trial}")),
             "timestamp": when,
             "start_time": when,
@@ -411,6 +412,7 @@ def run_info(
 
 def _agent_info(agents: Mapping[str, Mapping[str, Any]], mode: str) -> SideInfo:
     only = next(iter(agents.values())) if len(agents) == 1 else {}
+    # Only the reference agent is what the original calls by these names.
     ours = list(agents) == [_DEFAULT_AGENT]
     args, policy = only.get("llm_args"), only.get("reasoning_policy")
     if policy is not None:  # which the original does not have

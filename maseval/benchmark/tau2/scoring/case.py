@@ -74,6 +74,7 @@ class Case(NamedTuple):
     def messages(self) -> Sequence[Tau2Message]:
         """The messages; a ``ReplayError`` if the recording has none."""
         if self.recording.silent:
+            # What the original raises when it goes through them.
             text = "'NoneType' object is not iterable"
             raise ReplayError(text, None, original=TypeError(text))
         return self.recording.messages
@@ -165,6 +166,7 @@ def open_case(
     recording = read_recording(simulation, messages_required=rules.evaluation.messages_required)
     chosen = release.domain(domain)
     if data_dir is None and isinstance(task, Task):
+        # A loaded task remembers where it was loaded from.
         data_dir = task.environment_data.get("data_dir")
     own = None if data_dir is None else Path(data_dir)
     folder = _folder(chosen, own, default_data_dir(chosen.version))
@@ -195,6 +197,7 @@ def _task_named(
         )
     source = release.tasks_of.domain(domain) if release.tasks_of else domain
     if source is not domain:
+        # A folder of the user's own has the files of one release, and not the tasks of another.
         data_dir, folder = None, _folder(source, None, default_data_dir(source.version))
     return _known_task(source, recording.task_id, folder, data_dir, _hashes_of_tasks(source))
 

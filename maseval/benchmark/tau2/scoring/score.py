@@ -303,6 +303,7 @@ def score(
         verdict = _verdict(case, criteria, kind, nl_model, strict)
     except ReplayError as error:
         if strict:
+            # With ``strict``, callers see the exceptions of the original.
             raise error.original from error
         return Verdict(_not_replayable(error))
     except NoJudgeError as error:
@@ -345,6 +346,7 @@ def _verdict(
                 case, criteria, nl_model, checks["env"], strict=strict
             )
     except (NoJudgeError, JudgeReplyError) as error:
+        # Whoever catches it may need no judge: what has failed by another check fails anyway.
         error.so_far, error.match = _combine(checks, criteria)
         raise
     return _combine(checks, criteria, every=kind.ignores_basis)

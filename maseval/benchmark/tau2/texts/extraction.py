@@ -25,6 +25,7 @@ Extracted = TypeVar("Extracted")
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef
 
 _STRIPS = {"strip": str.strip, "lstrip": str.lstrip, "rstrip": str.rstrip}
+# What these return is not what the function around them returns.
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -40,6 +41,7 @@ def _inside(scope: Scope, *names: str) -> Scope:
 
 def _bound(scope: Scope, name: str) -> ast.stmt:
     found = [node for node in scope.body if name in _names_bound_by(node)]
+    # Of a name that is bound twice, nobody could tell which text is sent.
     if len(found) != 1:
         raise SourceShapeError(f"{name} is defined {len(found)} times, not once")
     return found[0]
@@ -95,6 +97,7 @@ def _parts(node: ast.expr | None) -> TextParts:
     for value in node.values:
         match value:
             case ast.Constant(value=str() as literal):
+                # Literals side by side are one text.
                 before = found.pop() if found and isinstance(found[-1], str) else ""
                 found.append(f"{before}{literal}")
             case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
@@ -210,6 +213,7 @@ def _sections(starts: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match
 
 def _entries(section: str) -> Iterator[str]:
     """Yield the entries: one begins at each line that is indented like the first."""
+    # A title that is in no list ends the section as well.
     if unknown := _UNKNOWN_TITLE.search(section):
         section = section[: unknown.start()]
     section = section.strip("\n")
@@ -225,6 +229,7 @@ def _entry(text: str) -> tuple[str, str]:
     left, colon, right = text.partition(":")
     if not colon:
         raise SourceShapeError(f"no colon in the parameter entry {text[:60]!r}")
+    # The type after a name is in the signature already.
     typed = _TYPED.match(left)
     right = right.removeprefix(" ")
     if "\n" in right:

@@ -65,6 +65,7 @@ def template(name: str) -> str:
 
 def fill_template(name: str, values: Mapping[str, str]) -> str:
     """Return a template with values in its places, inserted verbatim whatever they contain."""
+    # Not by ``format``: what a text contains, such as a policy's own braces, must stay as it is.
     return re.sub(r"\{(\w+)\}", lambda place: values[place[1]], template(name))
 
 
@@ -327,6 +328,7 @@ class OriginalWording(Wording):
     def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
         """Return the parameters; those asked for replace the original's default as a whole."""
         asked: dict[str, object] = {"temperature": 0.0} if llm_args is None else {**llm_args}
+        # As in the original, this holds whatever was asked for.
         return asked | self._thinking(model_id)
 
     def judge_params(self, model_id: str) -> dict[str, object]:

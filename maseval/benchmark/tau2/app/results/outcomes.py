@@ -162,6 +162,8 @@ def differing_data(folder: Recording) -> list[str]:
 def _other_parts(then: Mapping[str, object], here: Mapping[str, object]) -> list[str]:
     """Name the files and tasks of a run that are others here; what was added since is no matter."""
     tasks, others = mapping(then, TASKS), mapping(here, TASKS)
+    # Where every task has a hash, their file does not count: a task that was added since is no
+    # matter.
     files = {*here, *then} - ({TASKS, "tasks.json"} if others else {TASKS})
     return [
         *sorted(file for file in files if here.get(file) != then.get(file)),

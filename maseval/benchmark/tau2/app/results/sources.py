@@ -193,6 +193,7 @@ class FileRecording:
 
     @cached_property
     def _scratch(self) -> Scratch:
+        # On disk: the reports of a file may need more memory than there is.
         return Scratch()
 
     @cached_property
@@ -233,6 +234,7 @@ class FileRecording:
         judged_by = recount.embedded_task(slot.task_id)
         task = judged_by or recount.known_tasks(domain).raw(slot.task_id)
         embedded = recount.claims.tasks.get(slot.task_id)
+        # From here on it is a report like those of a run.
         report = {key: part for key, part in recorded.raw.items() if key != FILED}
         report |= {
             "task_id": slot.task_id,

@@ -220,6 +220,7 @@ def _agent(kind: str, options: RunOptions) -> Agent:
         return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return Player(kind, _error_rate(kind, args or {}))
+    # The arguments are told apart even where no model is named.
     model = ModelSpec.of(options.agent_model or "", args, options.base_url)
     make = _own_function(options, model.args)
     check_signature(make)
@@ -239,6 +240,7 @@ def _user(agent: str, mode: str, options: RunOptions) -> User:
         return None
     user = options.user
     if user is None:
+        # Whoever plays without a model is most often tried where there is none at all.
         needs_nobody = agent in (*PLAYERS, HUMAN) or options.rehearse is not None
         user = "scripted" if needs_nobody and not options.user_model else "llm"
     _check_one_of("user", user, USERS)

@@ -62,6 +62,7 @@ def reword(
     own, failed = dict(mapping(known, domain)), {}
     [tasks] = load_chosen(options, None).values()
     for task in tasks:
+        # An earlier call has paid for it.
         if task.id in own:
             continue
         found, lost = _reword_one(asked, task.user_data["instructions"])
@@ -86,6 +87,7 @@ def _reword_one(model: ModelAdapter, told: object) -> tuple[object, list[str]]:
     request, lost = _REQUEST.format(json.dumps(told, ensure_ascii=False)), ["an answer"]
     for _ in range(_ATTEMPTS):
         answer = model.chat([{"role": "user", "content": request}]).content or ""
+        # Models like to say something before the JSON.
         start = answer.find("{" if isinstance(told, dict) else '"')
         try:
             found, _ = json.JSONDecoder().raw_decode(answer, max(start, 0))

@@ -141,11 +141,13 @@ def _of_report(report: Tau2Report, setup: RecordedSetup) -> Conversation:
 def _briefing(report: Tau2Report, setup: RecordedSetup) -> tuple[str | None, list[dict[str, Any]]]:
     """Return the prompt and the tools of the agent, if they are still those of the run."""
     with suppress(MASEvalError):
+        # A policy that has changed since is not the one that the agent was given.
         wanted = report.settings.get("policy_sha256")
         policy = next(
             (p for p in policies(report.world) if sha256(p.encode()).hexdigest() == wanted), None
         )
         wording = wording_of("ours" if report.texts.get("name") == "ours" else None, report.release)
+        # Tools would be described in other words than those that the agent read.
         if report.texts and wording.sha256 != report.texts.get("sha256"):
             return policy, []
         kit, names = report.world.toolkit, entries(report.settings.get("tool_names"))
