@@ -80,27 +80,22 @@ class MessageAgent(ABC):
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the agent's next message: a text, or tool calls."""
         self._hear(incoming)
-        if self._is_out_of_calls:
-            return assistant_message(SORRY, cost=0.0)
-        message = self._answer(self._messages)
-        self._say(message)
-        return message
+        return self._excuse() or self._say(self._answer(self._messages))
 
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the next message, and leave the event loop free while a model answers."""
         self._hear(incoming)
-        if self._is_out_of_calls:
-            return assistant_message(SORRY, cost=0.0)
-        message = await self._answer_async(self._messages)
-        self._say(message)
-        return message
+        return self._excuse() or self._say(await self._answer_async(self._messages))
 
     async def _answer_async(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         return self._answer(messages)
 
-    @property
-    def _is_out_of_calls(self) -> bool:
-        return self.max_tool_calls is not None and self._calls_in_turn >= self.max_tool_calls
+    def _excuse(self) -> SpokenMessage | None:
+        """Return the answer of an agent that may make no further calls in this turn."""
+        limit = self.max_tool_calls
+        if limit is None or self._calls_in_turn < limit:
+            return None
+        return assistant_message(SORRY, cost=0.0)
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take a message of an earlier conversation for the agent's own answer."""
@@ -112,9 +107,10 @@ class MessageAgent(ABC):
             self._calls_in_turn = 0
         self._messages.extend(incoming)
 
-    def _say(self, message: SpokenMessage) -> None:
+    def _say(self, message: SpokenMessage) -> SpokenMessage:
         self._messages.append(message)
         self._calls_in_turn += len(message.get("tool_calls") or ())
+        return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Return True if the message ends the conversation; most agents leave that to the user."""
@@ -154,15 +150,13 @@ class MessageAgentAdapter(AgentAdapter):
         self._note_start(incoming)
         with acting_as(self.name):
             message = self.agent.reply(incoming)
-        self._note_end(message)
-        return message
+        return self._note_end(message)
 
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         self._note_start(incoming)
         with acting_as(self.name):
             message = await self.agent.reply_async(incoming)
-        self._note_end(message)
-        return message
+        return self._note_end(message)
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         self._note_start(incoming)
@@ -176,10 +170,10 @@ class MessageAgentAdapter(AgentAdapter):
             for callback in self.callbacks:
                 callback.on_run_start(self)
 
-    def _note_end(self, message: SpokenMessage) -> None:
-        if not is_tool_call(message):
-            for callback in self.callbacks:
-                callback.on_run_end(self, message["content"])
+    def _note_end(self, message: SpokenMessage) -> SpokenMessage:
+        for callback in self.callbacks if not is_tool_call(message) else ():
+            callback.on_run_end(self, message["content"])
+        return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
         return self.agent.is_stop(message)

@@ -291,17 +291,18 @@ class Arrivals:
         rest = request.text
         for number in found.keys() - {*lost}:
             rest = rest.replace(self._heard[number][1], "")
-        gone = [number for number in lost if not self._is_summed_up(number, request, rest)]
+        texts = ((number, self._heard[number][1]) for number in lost)
+        gone = [
+            number
+            for number, text in texts
+            if not (kept_of(text, rest) or self._is_rewritten(text, request))
+        ]
         if gone:
             who = "customer" if self._heard[gone[0]][0] == "user" else "agent"
             return f"an earlier message of the {who} is gone"
         if lost:
             self.notes["Earlier messages arrive as a summary or shortened."] += 1
         return None
-
-    def _is_summed_up(self, number: int, request: ModelRequest, rest: str) -> bool:
-        text = self._heard[number][1]
-        return bool(kept_of(text, rest)) or self._is_rewritten(text, request)
 
     def _is_rewritten(self, text: str, request: ModelRequest) -> bool:
         """Return True if a request shows what the model wrote when it was shown a text."""

@@ -230,8 +230,9 @@ class RehearsalModel(ScriptedModelAdapter):
             return self._say("I have done what I can.", request, names)
         if wanted is not None and wanted not in names:
             if others:
-                chosen = min(others, key=lambda each: self._rank(wanted, each))
-                return self._hand_over(wanted, chosen)
+                # First a colleague whose description names the action.
+                asked = min(sorted(others), key=lambda name: wanted not in str(request.tools[name]))
+                return self._hand_over(wanted, asked)
             # Nobody is left to ask: the agent hears that there is no such tool.
             self._schemas[wanted] = "not offered when it was needed"
         self._next, self._tried = None, set()
@@ -246,9 +247,6 @@ class RehearsalModel(ScriptedModelAdapter):
                 self.arrivals.notes["Tools arrive with a prefix before their names."] += 1
         self._counts["helping"] += is_helping
         self.arrivals.check(request, is_helping=is_helping)
-
-    def _rank(self, wanted: str, name: str) -> tuple[bool, str]:
-        return wanted not in str(self._request.tools[name]), name
 
     def _hand_over(self, wanted: str, colleague: str) -> FixedReply:
         self._tried.add(colleague)

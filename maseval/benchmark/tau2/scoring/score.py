@@ -119,14 +119,15 @@ def check_communication(case: Case, criteria: Criteria) -> CheckOutcome:
     """Did the agent say all that it had to say?"""
     if not criteria.communicate_info:
         return CheckOutcome({RewardType.COMMUNICATE: 1.0}, note="No communicate_info to evaluate")
-    said = [
-        (text, text.lower().replace(",", ""))
-        for message in case.messages
-        if message["role"] == "assistant" and (text := spoken_text(message))
-    ]
+    said = [(text, text.lower().replace(",", "")) for text in _said_by_agent(case)]
     checks = [_check_info(info, said) for info in criteria.communicate_info]
     reward = float(all(check["met"] for check in checks))
     return CheckOutcome({RewardType.COMMUNICATE: reward}, {"communicate_checks": checks})
+
+
+def _said_by_agent(case: Case) -> list[str]:
+    spoken = [spoken_text(each) for each in case.messages if each["role"] == "assistant"]
+    return [text for text in spoken if text]
 
 
 def _check_info(info: str, said: Sequence[tuple[str, str]]) -> CommunicateCheck:
@@ -176,11 +177,7 @@ def check_nl_assertions(
 def _check_by_rule(case: Case, criteria: Criteria, environment: CheckOutcome) -> list[NLCheck]:
     assert criteria.nl_assertions
     known = (case.setting.domain.name, case.rules.version) == (DOMAIN, VERSION)
-    said = [
-        text
-        for message in case.messages
-        if message["role"] == "assistant" and (text := spoken_text(message))
-    ]
+    said = _said_by_agent(case)
     ended = None if environment.match is None else all(environment.match)
     info = criteria.communicate_info or ()
     checks = decide_by_rule(criteria.nl_assertions, info, said, ended) if known else None

@@ -167,9 +167,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
         if not self.prepared.past:
             return seed_generator
-        repeat = seed_generator.gather_config().get("rep_index")
-        number = repeat if isinstance(repeat, int) else 0
-        return seed_generator.for_repetition(self.prepared.first_trial + number)
+        first = self.prepared.first_trial
+        return seed_generator.for_repetition(first + _repetition(seed_generator))
 
     def setup_agents(
         self,
@@ -183,7 +182,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         if isinstance(agent, ModelSpec):
             return super().setup_agents(agent_data, environment, task, user, seeds)
         if isinstance(agent, OwnAgent):
-            trial = _trial(task, seed_generator)
+            trial = str(task.id), _repetition(seed_generator)
             seed = seeds.derive_seed("agents/own")
             return self._own_agents(agent, environment, task, trial, seed)
         adapter: AgentAdapter
@@ -327,8 +326,8 @@ class _CountTimeouts(BenchmarkCallback):
         self.number += RecordedReport(report).termination == TerminationReason.TIMEOUT
 
 
-def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
-    return str(task.id), seed_generator.gather_config().get("rep_index") or 0
+def _repetition(seeds: SeedGenerator) -> int:
+    return seeds.gather_config().get("rep_index") or 0
 
 
 @takes(RunOptions)
