@@ -180,12 +180,12 @@ def domain_folder(domain: Domain, names: Iterable[str], data_dir: AnyPath | None
     """
     if domain.data_dir is not None:
         return domain.data_dir
-    needed = _published(domain.folder_name, domain.version, tuple(names))
+    needed = _published_files(domain.folder_name, domain.version, tuple(names))
     return verified_root(list(needed), data_dir, domain.version) / f"domains/{domain.folder_name}"
 
 
 @lru_cache(maxsize=64)
-def _published(folder: str, version: str, names: tuple[str, ...]) -> tuple[DataFile, ...]:
+def _published_files(folder: str, version: str, names: tuple[str, ...]) -> tuple[DataFile, ...]:
     """Return the published files of a folder with these names, or below one with such a name."""
     wanted = tuple(f"domains/{folder}/{name}" for name in names)
     below = tuple(f"{name}/" for name in wanted)

@@ -182,7 +182,7 @@ class Tau2Environment(Environment):
         self.tools = self.create_tools()
         if "create_tools" in hooks:
             overrides.tools["assistant"] = self.tools
-            self.tools = overrides.recorded("assistant", self.toolkit, self._recording_tool)
+            self.tools = overrides.recording_tools("assistant", self.toolkit, self._recording_tool)
         if "create_user_tools" in hooks:
             overrides.tools["user"] = self.create_user_tools()
         if "sync_tools" in hooks:
@@ -208,7 +208,7 @@ class Tau2Environment(Environment):
         """Return what ``create_user_tools`` does; overridden ones record their calls as well."""
         if self._overrides is None or "user" not in self._overrides.tools:
             return self.create_user_tools(only)
-        tools = self._overrides.recorded("user", self.user_toolkit, self._recording_tool)
+        tools = self._overrides.recording_tools("user", self.user_toolkit, self._recording_tool)
         return tools if only is None else {name: tools[name] for name in only if name in tools}
 
     def user_definitions(self, tools: Iterable[str]) -> list[dict[str, Any]] | None:

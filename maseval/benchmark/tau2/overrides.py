@@ -111,7 +111,7 @@ class Overrides:
         """True while an overridden tool works: calls that it makes are part of its answer."""
         return self._reached is not None
 
-    def recorded(
+    def recording_tools(
         self,
         side: Requestor,
         toolkit: ToolKitBase[Any] | None,

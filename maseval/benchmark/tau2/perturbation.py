@@ -89,7 +89,9 @@ class PerturbedAnswers:
         rate = self._perturbation.rate
         if rate is not None and chance.random() < rate:
             fault = tool_message(call, (chance.choice(_FAULTS), True))
-            return _marked(fault, {"tool": call["name"], "calls": [], "wrote": False}, "faults")
+            return _mark_answer(
+                fault, {"tool": call["name"], "calls": [], "wrote": False}, "faults"
+            )
         answer = make(call)
         if self._perturbation.kind != "structure":
             return answer
@@ -103,10 +105,10 @@ class PerturbedAnswers:
             "wrote": False,
         }
         override = cast(Mapping[str, Any], answer).get(OVERRIDE, own)
-        return _marked({**answer, "content": content}, override, "structure")
+        return _mark_answer({**answer, "content": content}, override, "structure")
 
 
-def _marked(answer: ToolMessage, override: Override, kind: Kind) -> ToolMessage:
+def _mark_answer(answer: ToolMessage, override: Override, kind: Kind) -> ToolMessage:
     return cast(ToolMessage, {**answer, OVERRIDE: override, PERTURBED: kind})
 
 
@@ -119,19 +121,21 @@ def restructure(content: str, chance: Random) -> str:
         value = json.loads(content)
     except ValueError:
         return content
-    return _written(value, chance, "\n") if isinstance(value, dict | list) else content
+    return _write_otherwise(value, chance, "\n") if isinstance(value, dict | list) else content
 
 
-def _written(value: object, chance: Random, line: str) -> str:
+def _write_otherwise(value: object, chance: Random, line: str) -> str:
     deeper = f"{line}  "
     match value:
         case dict() if value:
             keys = [*value]
             chance.shuffle(keys)
-            parts = (f"{json.dumps(key)}: {_written(value[key], chance, deeper)}" for key in keys)
+            parts = (
+                f"{json.dumps(key)}: {_write_otherwise(value[key], chance, deeper)}" for key in keys
+            )
             return f"{{{deeper}{f',{deeper}'.join(parts)}{line}}}"
         case list() if value:
-            parts = (_written(each, chance, deeper) for each in value)
+            parts = (_write_otherwise(each, chance, deeper) for each in value)
             return f"[{deeper}{f',{deeper}'.join(parts)}{line}]"
         case float() if "e" not in repr(value) and "n" not in repr(value):
             return f"{value!r}0"

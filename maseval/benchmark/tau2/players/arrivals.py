@@ -17,6 +17,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.core import messages as chat
+from maseval.core.recorded import mapping
 from maseval.core.words import excerpt, percent
 
 # A text of which less is left is not recognised as shortened.
@@ -29,7 +30,7 @@ def squash(text: str) -> str:
     return re.sub(r"\\[nrt]|[\\\s]", "", text)
 
 
-def kept_of(text: str, within: str) -> float:
+def share_kept(text: str, within: str) -> float:
     """Return which share of a squashed text ``within`` begins with, wherever that stands."""
     # If a beginning stands there, so do all shorter ones: halving finds the longest.
     low, high = 0, len(text)
@@ -47,6 +48,10 @@ class ModelRequest:
     tools: Mapping[str, Mapping[str, Any]]
     tool_choice: object = None
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def response_format(self) -> Mapping[str, Any]:
+        return mapping(self.params, "response_format")
 
     @cached_property
     def texts(self) -> list[str]:
@@ -151,7 +156,7 @@ class Arrivals:
         return sum(role == "user" for role, _ in self._heard)
 
     @property
-    def told(self) -> int:
+    def replies(self) -> int:
         return len(self._heard) - self.turns
 
     # What the model does.
@@ -178,13 +183,13 @@ class Arrivals:
                     result.text = squash(str(message["content"] or ""))
             elif message["role"] == "assistant":
                 for call in tool_calls_of(message) or ():
-                    self._carried_out(call["id"], call["name"], call["arguments"])
+                    self._note_execution(call["id"], call["name"], call["arguments"])
                 if message["content"] and not tool_calls_of(message):
-                    self._spoken(str(message["content"]))
+                    self._compare_reply(str(message["content"]))
             elif message["content"] and not tool_calls_of(message):
                 self._heard.append(("user", squash(str(message["content"]))))
 
-    def _carried_out(self, own_id: str, name: str, arguments: Mapping[str, Any]) -> None:
+    def _note_execution(self, own_id: str, name: str, arguments: Mapping[str, Any]) -> None:
         for place, (call_id, wanted, given) in enumerate(self._calls):
             if name == wanted and _plain(arguments) == _plain(given):
                 del self._calls[place]
@@ -194,14 +199,16 @@ class Arrivals:
         for place, (_, wanted, given) in enumerate(self._calls):
             if name == wanted:
                 del self._calls[place]
-                self.tally.add("calls", f"{name} was called with {_changed(given, arguments)}")
+                self.tally.add(
+                    "calls", f"{name} was called with {_describe_change(given, arguments)}"
+                )
                 return
         if (name, arguments) in self._made:
             self.tally.add("calls", f"{name} was carried out once more than the model asked for")
         else:
             self.notes[f"The agent called {name} without being asked to by the model."] += 1
 
-    def _spoken(self, text: str) -> None:
+    def _compare_reply(self, text: str) -> None:
         """Compare what the customer is told with what the model said; the turn is over."""
         if self._position and not self._heard and not self._replies:
             return  # the greeting, which nobody's model says
@@ -275,7 +282,7 @@ class Arrivals:
             return None
         if wanted in request.text:
             return "the customer's latest words arrive before older ones"
-        kept = kept_of(wanted, request.text)
+        kept = share_kept(wanted, request.text)
         return f"{percent(kept, 0)} of the customer's words" if kept else "no customer's words"
 
     def _fault_of_history(
@@ -295,7 +302,7 @@ class Arrivals:
         gone = [
             number
             for number, text in texts
-            if not (kept_of(text, rest) or self._is_rewritten(text, request))
+            if not (share_kept(text, rest) or self._is_rewritten(text, request))
         ]
         if gone:
             who = "customer" if self._heard[gone[0]][0] == "user" else "agent"
@@ -319,7 +326,7 @@ class Arrivals:
                 result.seen_by = request.head
                 self.tally.add("results")
             elif result.seen_by is None:
-                result.best = max(result.best, kept_of(result.text, given or request.text))
+                result.best = max(result.best, share_kept(result.text, given or request.text))
             elif whole and result.seen_by == request.head and not there:
                 lost = f"the result of {result.name} is gone from later requests of the turn"
                 self.tally.add("history", lost)
@@ -342,7 +349,7 @@ def _plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _changed(given: Mapping[str, Any], made: Mapping[str, Any]) -> str:
+def _describe_change(given: Mapping[str, Any], made: Mapping[str, Any]) -> str:
     names = [name for name in {**given, **made} if given.get(name) != made.get(name)]
     first = names[0] if names else ""
     return f"{first}={made.get(first)!r}, not {given.get(first)!r}"
@@ -360,7 +367,7 @@ def _difference(told: str, said: Sequence[str]) -> str | None:
             before, _, after = told.partition(each)
             added = before.strip() or after.strip() or told
             return f"{excerpt(added)} is put {'before' if before.strip() else 'after'} the reply"
-        if kept := kept_of(text, plain):
+        if kept := share_kept(text, plain):
             return f"the customer is told {percent(kept, 0)} of the reply"
     return f"the customer is told {excerpt(told)} in place of the reply"
 

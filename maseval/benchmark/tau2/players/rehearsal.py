@@ -24,6 +24,7 @@ from maseval.core import messages as chat
 from maseval.core.exceptions import RunInterruptedError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import Params
+from maseval.core.recorded import mapping
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.task import Task
 from maseval.core.tool import tool_definition
@@ -152,7 +153,7 @@ class RehearsalModel(ScriptedModelAdapter):
 
     def _objection(self, request: ModelRequest, names: Mapping[str, str]) -> Refused | None:
         """Return why the agent cannot be rehearsed, as far as this request shows it."""
-        if _response_format(request).get("type") == "json_object":
+        if request.response_format.get("type") == "json_object":
             return _FREE_JSON
         if self.acted.is_set() or names:
             return None
@@ -200,7 +201,7 @@ class RehearsalModel(ScriptedModelAdapter):
             values = _arguments(function, _last_words(request))
             self.arrivals.note_beside(request, json.dumps(values))
             return {"name": name, "arguments": values}
-        schema = _response_format(request).get("json_schema")
+        schema = request.response_format.get("json_schema")
         if isinstance(schema, Mapping):
             text = json.dumps(instance_of(schema.get("schema") or {}, _last_words(request)))
         elif self._said and squash(self._said) in request.text:
@@ -274,7 +275,7 @@ class RehearsalModel(ScriptedModelAdapter):
         self.arrivals.note_reply(text)
         if tools := sorted(_answering(request, names)):
             return {"name": tools[0], "arguments": _arguments(request.tools[tools[0]], text)}
-        schema = _response_format(request).get("json_schema")
+        schema = request.response_format.get("json_schema")
         if isinstance(schema, Mapping):
             said = json.dumps(instance_of(schema.get("schema") or {}, text))
             self.arrivals.note_reply(said)
@@ -288,7 +289,7 @@ class RehearsalModel(ScriptedModelAdapter):
         tally = self.arrivals.tally
         return {
             **self._counts,
-            "turns": self.arrivals.told,
+            "turns": self.arrivals.replies,
             "counts": tally.counts,
             "findings": [[*key, times] for key, times in tally.findings.items()],
             "notes": sorted(self.arrivals.notes),
@@ -342,16 +343,9 @@ def _turns(agent: ScriptedAgent, trajectory: Trajectory) -> Iterator[SpokenMessa
         yield agent.reply(())
 
 
-def _response_format(request: ModelRequest) -> Mapping[str, Any]:
-    wanted = request.params.get("response_format")
-    return wanted if isinstance(wanted, Mapping) else {}
-
-
 def _forced_first(request: ModelRequest) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the offered tools, first the one that the model must call."""
-    choice = request.tool_choice
-    function = choice.get("function") if isinstance(choice, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
+    name = mapping(request.tool_choice, "function").get("name")
     return sorted(request.tools.items(), key=lambda each: each[0] != name)
 
 

@@ -59,9 +59,9 @@ def differences(given: Schema, offered: Schema) -> Iterator[str]:
 
 def _changes(given: _Field, offered: _Field, text: str) -> Iterator[str]:
     if given.types != offered.types:
-        yield f"type {_joined(offered.types)}, not {_joined(given.types)}"
+        yield f"type {_join_sorted(offered.types)}, not {_join_sorted(given.types)}"
     if given.options != offered.options:
-        yield f"options {_joined(offered.options)}, not {_joined(given.options)}"
+        yield f"options {_join_sorted(offered.options)}, not {_join_sorted(given.options)}"
     if given.required and not offered.required:
         yield "no longer required"
     if offered.required and not given.required and not offered.all_required:
@@ -70,7 +70,7 @@ def _changes(given: _Field, offered: _Field, text: str) -> Iterator[str]:
         yield f"description {lacking}"
 
 
-def _joined(words: Collection[str]) -> str:
+def _join_sorted(words: Collection[str]) -> str:
     return ", ".join(sorted(words)) or "none"
 
 

@@ -78,7 +78,7 @@ class JudgedRecord:
 
     def judge_all(self) -> Iterator[tuple[Tau2Report, JudgedSimulation]]:
         """Judge every simulation; yield its report and what came out, one at a time."""
-        for raw in self._recorded():
+        for raw in self._reports():
             report = Tau2Report(raw)
             is_lost = bool(mapping(report.raw, FILED))
             if is_lost and self._domain is None and not _is_known(report.domain_name):
@@ -89,7 +89,7 @@ class JudgedRecord:
             self.simulations.append(replace(judged, checks=None))  # one verdict is held at a time
             yield report, judged
 
-    def _recorded(self) -> Iterator[Report]:
+    def _reports(self) -> Iterator[Report]:
         try:
             yield from self._source.reports(lambda error: self.malformed.append(str(error)))
         except ResultFileError as error:  # of the file itself: it is cut off, or no JSON

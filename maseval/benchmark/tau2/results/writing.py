@@ -35,12 +35,12 @@ from maseval.benchmark.tau2.formats.simulation import (
 )
 from maseval.benchmark.tau2.results.layout import RUN_INFO, SIMULATION, TASK, check_form
 from maseval.benchmark.tau2.scoring.case import Case, open_case
-from maseval.core.exceptions import ConfigurationError, OutputExistsError
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import Part, mapping
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import atomic_file, write_json
+from maseval.core.storage.files import atomic_file, check_free, make_room, write_json
 from maseval.core.task import ChosenSubset
 from maseval.core.tracing import now
 from maseval.core.words import text_or_none
@@ -233,11 +233,8 @@ def export_results(
         overwrite: Replace a file that is there.
     """
     target = Path(path)
-    if target.exists() and not overwrite:
-        raise OutputExistsError(
-            f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        )
-    target.parent.mkdir(parents=True, exist_ok=True)
+    check_free(target, overwrite)
+    make_room(target)
     with tempfile.TemporaryFile(dir=target.parent) as spool:
         # The tasks and the number of trials stand before the simulations, but are known after.
         export = _Export(spool, domain)

@@ -171,7 +171,7 @@ def open_case(
     own = None if data_dir is None else Path(data_dir)
     folder = _folder(chosen, own, default_data_dir(chosen.version))
     if task is None:
-        known = _task_named(chosen, recording, release, own, folder)
+        known = _find_task(chosen, recording, release, own, folder)
     else:
         known = KnownTask.of(task)
     return Case(recording, Setting(chosen, folder, known.spec, solo, rules), known.raw)
@@ -184,7 +184,7 @@ def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
     return domain_folder(domain, names, data_dir)
 
 
-def _task_named(
+def _find_task(
     domain: Domain,
     recording: RecordedConversation,
     release: Release,

@@ -120,7 +120,7 @@ def _return_values(scope: Scope) -> list[ast.expr | None]:
     return [node.value for node in sorted(found, key=lambda each: (each.lineno, each.col_offset))]
 
 
-def _functions_marked(toolkit: Scope, decorator: str) -> Iterator[ast.FunctionDef]:
+def _marked_functions(toolkit: Scope, decorator: str) -> Iterator[ast.FunctionDef]:
     """Yield the functions of a class that it marks as tools, in source order."""
     for node in toolkit.body:
         if isinstance(node, ast.FunctionDef):
@@ -130,7 +130,7 @@ def _functions_marked(toolkit: Scope, decorator: str) -> Iterator[ast.FunctionDe
 
 
 def _tools_of(toolkit: Scope) -> list[ToolText]:
-    return list(map(_tool_text, _functions_marked(toolkit, "is_tool")))
+    return list(map(_tool_text, _marked_functions(toolkit, "is_tool")))
 
 
 def _tool_text(function: Scope) -> ToolText:
@@ -408,7 +408,7 @@ def _tools(sources: _Sources, has_banking: bool) -> dict[str, dict[str, list[For
 
 def _banking_tools(sources: _Sources) -> dict[str, list[Form]]:
     def discoverable(toolkit: Scope) -> list[Form]:
-        return list(map(discoverable_tool, _functions_marked(toolkit, "is_discoverable_tool")))
+        return list(map(discoverable_tool, _marked_functions(toolkit, "is_discoverable_tool")))
 
     tools, mixins = f"{_BANKING}/tools.py", f"{_BANKING}/retrieval_mixins.py"
     return {

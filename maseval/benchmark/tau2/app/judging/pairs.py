@@ -48,9 +48,9 @@ def labelled_cases(
 ) -> list[LabelledCase]:
     """Return the labelled conversations for a question; ``domains`` choose among them."""
     if about == "cause":
-        cases = [*_of_readings(recordings)]
+        cases = [*_cases_of_readings(recordings)]
     else:
-        cases = [*_of_lines(read_lines(file or PAIRS), str(file or PAIRS.name))]
+        cases = [*_cases_in(read_lines(file or PAIRS), str(file or PAIRS.name))]
     return [each for each in cases if not domains or each.group in domains]
 
 
@@ -68,10 +68,10 @@ def read_lines(path: Path) -> list[Line]:
     return found
 
 
-def _of_lines(lines: Sequence[Line], name: str) -> Iterator[LabelledCase]:
+def _cases_in(lines: Sequence[Line], name: str) -> Iterator[LabelledCase]:
     for number, line in enumerate(lines, 1):
         try:
-            yield from _of_line(number, line)
+            yield from _cases_in_line(number, line)
         except (KeyError, TypeError, AttributeError) as error:
             raise ConfigurationError(
                 f"line {number} of {name} is no labelled conversation: {type(error).__name__} "
@@ -79,7 +79,7 @@ def _of_lines(lines: Sequence[Line], name: str) -> Iterator[LabelledCase]:
             ) from error
 
 
-def _of_line(number: int, line: Line) -> Iterator[LabelledCase]:
+def _cases_in_line(number: int, line: Line) -> Iterator[LabelledCase]:
     # A case keeps its name wherever its line stands in the file.
     name = hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:12]
     exact = None
@@ -143,13 +143,13 @@ def _packed_request(line: Line, side: str) -> JudgeRequest:
     messages: list[Any] = [] if solo else [greeting]
     for number, message in enumerate(told):
         if "call" not in message:
-            content = _filled(message["content"], task)
+            content = _fill_places(message["content"], task)
             messages.append({"role": message["role"], "content": content})
             continue
         call: Any = {
             "id": f"call_{number}",
             "name": message["call"],
-            "arguments": _filled(message["arguments"], task),
+            "arguments": _fill_places(message["arguments"], task),
             "requestor": message["role"],
         }
         messages.append({"role": message["role"], "content": None, "tool_calls": [call]})
@@ -160,9 +160,9 @@ def _packed_request(line: Line, side: str) -> JudgeRequest:
     return request
 
 
-def _filled(value: Any, task: Line) -> Any:
+def _fill_places(value: Any, task: Line) -> Any:
     if isinstance(value, Mapping):
-        return {key: _filled(each, task) for key, each in value.items()}
+        return {key: _fill_places(each, task) for key, each in value.items()}
     if isinstance(value, str):
         return _PLACE.sub(lambda place: str(_at(task, place[1])), value)
     return value
@@ -174,7 +174,7 @@ def _at(task: Any, place: str) -> Any:
     return task
 
 
-def _of_readings(recordings: Iterable[Recording]) -> Iterator[LabelledCase]:
+def _cases_of_readings(recordings: Iterable[Recording]) -> Iterator[LabelledCase]:
     # Where a simulation was read twice, the first reading counts.
     read = {(each["simulation"], each["task"]): each for each in reversed(read_lines(READINGS))}
     for recording in recordings:
