@@ -431,6 +431,8 @@ class Tau2Benchmark(Benchmark):
             case [MessageAgentAdapter() as one] if self._runs_agents or has_text_hooks(one):
                 self._refuse_texts_alone(type(one.agent), "run")
                 return AgentTurns(one, run, environment)
+            # An agent of anybody's own may take part message by message, if it has the methods for
+            # that.
             case [one] if takes_part(one):
                 return one
         return TextAgent(

@@ -77,6 +77,7 @@ class Tau2Environment(Environment):
         self._overrides: Overrides | None = None
         self.perturbed: PerturbedAnswers | None = None
         """What perturbs the answers to the agent, if anything does."""
+        # Asked for here: the thread in which a framework calls a tool may have none.
         clock = Clock.here()
         self._acting = None if clock is None else clock.acting
         self._simulation = None if clock is None else clock.simulation
@@ -99,6 +100,7 @@ class Tau2Environment(Environment):
         domain = self.release.domain(named)
         if task_data.get("lenient_order_ids"):
             domain = domain.lenient
+        # What is missing on this machine is to be told before anybody has said a word.
         domain.require_ready()
         db_path = task_data.get("db_path")
         self.folder = _parent(load_domain_config(domain)["db_path"] if db_path is None else db_path)
@@ -162,8 +164,7 @@ class Tau2Environment(Environment):
     @property
     def policy(self) -> str:
         """The policy that the agent must obey."""
-        policy: str = self.state["policy"]
-        return policy
+        return str(self.state["policy"])
 
     # Tools as functions, for agents and users of any framework.
 

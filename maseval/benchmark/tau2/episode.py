@@ -221,6 +221,7 @@ class Episodes(DefaultAgentTau2Benchmark):
 
     def make_judge(self) -> ModelAdapter:
         """Return the model that judges natural-language assertions; the original's by default."""
+        # Whoever brings a partner may have no provider at all: none is asked without being named.
         if self.judge is None and self.partner is not None:
             raise NoJudgeError(
                 f"the reward of task {self.task_id!r} depends on natural-language assertions, and "

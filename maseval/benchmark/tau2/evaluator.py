@@ -144,6 +144,7 @@ class Tau2Evaluator(Evaluator):
         return {
             "reward": None if is_open else info["reward"],
             "passed": None if is_open else is_successful(info["reward"]),
+            # Only then: all other verdicts keep the form that readers of theirs know.
             **({"needs_judge": True} if is_open else {}),
             "reward_breakdown": info["reward_breakdown"] or {},
             **self._checks(verdict, skipped),
@@ -233,6 +234,8 @@ def _nl_check(found: RewardInfo, wanted: list[str] | None, skipped: str) -> dict
     if not wanted:
         return {"reward": 1.0, "note": "No NL assertions"}
     if checks is None:
+        # What nobody judged is not held against the agent here. Whether the whole verdict depends
+        # on it, ``needs_judge`` says.
         return {"reward": 1.0, "breakdown": {}, "note": skipped}
     return {
         **_all(RewardType.NL_ASSERTION, (check["met"] for check in checks), "all_met"),

@@ -137,6 +137,8 @@ class Overrides:
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Answer a call through the overridden hooks."""
         if self.is_answering:
+            # An overridden ``get_response`` that asks the original's comes here again, and now
+            # means the tool.
             make, self._make = self._make, self._call_original
             return tool_message(call, text_or_error(make, call))
         before = self._states()

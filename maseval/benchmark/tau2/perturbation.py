@@ -59,6 +59,7 @@ class Perturbation:
         raise ConfigurationError(f"perturb is {text!r}; give {_FORMS}")
 
     def to_config(self) -> dict[str, object]:
+        # A file of that name may hold other words by the next run.
         hashed = hash_file(Path(self.file)) if self.file else None
         known = {
             "kind": self.kind,

@@ -76,6 +76,7 @@ class Continuation(Orchestrator):
 
     def __init__(self, *args: Any, past: Sequence[Tau2Message], **limits: Any) -> None:
         super().__init__(*args, **limits)
+        # The environment has played the task's own history already.
         own = len(self.trajectory.messages)
         _check_own_history(self.trajectory.messages, past)
         self._left = deque(past[own:])

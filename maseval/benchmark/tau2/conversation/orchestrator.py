@@ -124,6 +124,7 @@ class Orchestrator:
         if self.done:
             self._close()
             return None
+        # A thread that an agent has left behind must not act while the customer speaks.
         self.environment.refuse_agent(OUT_OF_TURN if self.to_role == "user" else None)
         if self._opens_alone:
             return Turn(self.agent, [])
@@ -272,6 +273,7 @@ class Orchestrator:
         return "user" if message["role"] == "assistant" else "agent"
 
     def _deliver(self, sender: Speaker, receiver: Speaker, messages: list[Tau2Message]) -> None:
+        # What a model thought is for itself, and not for the other side.
         heard = messages if receiver == "env" else [without_thought(each) for each in messages]
         self.from_role, self.to_role, self.incoming = sender, receiver, heard
 

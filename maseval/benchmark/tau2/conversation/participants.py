@@ -82,6 +82,7 @@ class TextAgent:
     def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew; a task's own history is sent with the first query."""
         self._history, self._recalled = list(history), []
+        # It takes texts alone, so that what was said before it came is told in one.
         lines = [f"{message['role']}: {message['content']}" for message in history]
         self._past = "\n".join(["The conversation so far:", *lines, "", ""]) if lines else ""
 
@@ -131,6 +132,7 @@ class TextUser:
         text = settle(self._respond(str(incoming[-1]["content"])))
         message = user_message(text, cost=0.0)
         if self._user.is_done() and not is_user_stop(message):
+            # Its last words are said, and end the conversation at once.
             message["content"] = f"{text} {STOP}".strip()
         return message
 

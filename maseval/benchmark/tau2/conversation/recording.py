@@ -235,6 +235,8 @@ def _with_plain_content(message: Tau2Message, side: Requestor) -> Tau2Message:
         content = "\n".join(part.get("text", "") for part in content)
     plain = {**message, "content": content}
     if message["role"] == "tool":
+        # In OpenAI's form nobody says whose tool it was; each history has the calls of its own
+        # side.
         plain.setdefault("requestor", side)
     return cast(Tau2Message, plain)
 

@@ -67,6 +67,7 @@ def ask_user(environment: Tau2Environment, text: str, reply: Reply) -> str:
     in order, counted as steps and scored.
     """
     trajectory = environment.trajectory
+    # Frameworks may run tools in several threads.
     with environment.lock:
         if why := environment.objection_to("assistant"):
             return why

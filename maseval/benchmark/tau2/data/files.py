@@ -65,6 +65,7 @@ def unzip(content: bytes) -> bytes:
     return without_final_newline(plain)
 
 
+# The published files are indented so, and their checksums cover every space.
 def _dump(tasks: object, indent: int) -> bytes:
     return json.dumps(tasks, indent=indent).encode()
 
@@ -159,6 +160,7 @@ def manifest_of(version: str) -> Manifest:
         base_url=base_url,
         revision=revision,
         inside="data/tau2",
+        # The wheel has the files of v0.2.0 alone.
         wheel=WHEEL if default else None,
         fetched_by="ensure_data_exists()" if default else f'ensure_data_exists(version="{plain}")',
         command=command if default else f"{command} --data-version {plain}",

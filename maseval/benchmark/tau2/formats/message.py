@@ -412,6 +412,7 @@ def reply_facts(response: ChatResponse) -> dict[str, Any]:
     return {
         "cost": float(cost) if isinstance(cost, int | float) else None,
         "usage": usage or None,
+        # A message of tau2 has no field for thoughts, but this one may hold anything.
         "raw_data": {_THOUGHT: response.reasoning} if response.reasoning else None,
     }
 

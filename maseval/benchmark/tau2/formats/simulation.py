@@ -196,6 +196,7 @@ class FileForm:
     def message(self, message: Tau2Message) -> dict[str, object]:
         """Return a message with every key that the release writes."""
         plain: dict[str, object] = {**complete(message)}
+        # Only spoken messages have got further keys since.
         return plain if message["role"] in ("tool", "system") else with_keys(plain, self.spoken)
 
     def run_info(self, info: Mapping[str, object]) -> dict[str, object]:

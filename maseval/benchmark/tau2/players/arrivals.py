@@ -246,6 +246,7 @@ class Arrivals:
 
     def _policy_in(self, request: ModelRequest) -> str | None:
         policy = squash(self._policy)
+        # An empty text would be found everywhere.
         times = request.text.count(policy) if policy else 1
         if times == 1:
             return None
@@ -253,6 +254,7 @@ class Arrivals:
             return f"the policy arrives {times} times"
         lines = [line for line in self._policy.splitlines() if line.strip()]
         lost = [line for line in lines if squash(line) not in request.text]
+        # One line may stand there by chance.
         if len(lost) >= len(lines) - 1:
             return "no policy"
         there = len(lines) - len(lost)
@@ -296,6 +298,7 @@ class Arrivals:
         if any(self._heard[number][1] in request.text for number in lost):
             return "earlier messages arrive in another order"
         rest = request.text
+        # A message that did arrive must not pass for the beginning of one that did not.
         for number in found.keys() - {*lost}:
             rest = rest.replace(self._heard[number][1], "")
         texts = ((number, self._heard[number][1]) for number in lost)

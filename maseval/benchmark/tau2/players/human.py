@@ -52,6 +52,7 @@ class SeatView:
         known = [tool["function"]["name"] for tool in self.tools]
         if name not in known:
             raise ConfigurationError(f"there is no tool {name!r}; choose one of {', '.join(known)}")
+        # Counted and not random, so that equal conversations are equal in every byte.
         made = make_call(f"human_call_{len(self.messages)}", name, arguments, "assistant")
         return self._message(None, [made])
 
@@ -89,6 +90,7 @@ class Person:
         view = self.view
         assert view is not None  # the simulation has begun
         try:
+            # Whoever was interrupted in another thread has left, too.
             if self._has_left:
                 raise KeyboardInterrupt
             message = self._ask(view)

@@ -109,6 +109,7 @@ class RehearsalModel(ScriptedModelAdapter):
         self._counts = {"requests": 0, "repeated": 0, "beside": 0, "helping": 0}
         self._heads: list[str] = []  # of requests that only name the tools
         self._silent_turns: set[int] = set()
+        # The agents of a team may ask at once, and a script has one order.
         self._one_at_a_time = threading.RLock()
 
     def _chat_impl(
@@ -136,6 +137,7 @@ class RehearsalModel(ScriptedModelAdapter):
         if len(self._trajectory.messages) != self._length:
             self._length, self._given_replies = len(self._trajectory.messages), {}
         key = json.dumps([*request.messages, request.tools], default=str)
+        # A client that tries again must not move the script on.
         if key in self._given_replies:
             self._counts["requests"] += 1
             self._counts["repeated"] += 1
@@ -167,6 +169,7 @@ class RehearsalModel(ScriptedModelAdapter):
             return None
         self._heads.append(request.head)
         self._silent_turns.add(self.arrivals.turns)
+        # The same question over and over: the agent looks for a call in the text of the answer.
         is_loop = self._heads.count(request.head) >= _MOST
         return _IN_TEXT if is_loop or len(self._silent_turns) > 1 else None
 
@@ -243,6 +246,7 @@ class RehearsalModel(ScriptedModelAdapter):
         self._tool_sets.add(frozenset(names))
         for name, offered in names.items():
             changes = "; ".join(differences(self._given[name], request.tools[offered]))
+            # The first difference stays, even if a later request is right.
             self._schemas[name] = self._schemas.get(name) or changes
             if name != offered:
                 self.arrivals.notes["Tools arrive with a prefix before their names."] += 1

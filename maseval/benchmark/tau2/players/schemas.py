@@ -20,6 +20,7 @@ def match_names(known: Collection[str], offered: Collection[str]) -> dict[str, s
     found = {name: name for name in known if name in offered}
     for name in offered:
         ends = [each for each in known if name.endswith(each) and _has_prefix(name, each)]
+        # Where ``order`` and ``get_order`` both fit, the longer name is meant.
         if ends and name not in found and (longest := max(ends, key=len)) not in found:
             found[longest] = name
     return found

@@ -87,6 +87,7 @@ class Mistakes:
     ) -> list[object]:
         """Return other values: another of the tool's options, another known id."""
         options = _options(parameters, name)
+        # A hurried agent takes a wrong id from the same list, and not one that was never there.
         if not options and toolkit is not None and isinstance(value, str):
             options = _ids_like(toolkit.db, value)
         return [option for option in options if option != value]
@@ -312,6 +313,7 @@ def make_agent(
 
 
 _CONSENT = "Yes, please go ahead."
+# So often it says yes to whatever it is asked before it gives up.
 _PATIENCE = 3
 _FAREWELL = f"Thank you, goodbye. {STOP}"
 

@@ -83,6 +83,7 @@ def other_setting(found: JudgedRecord) -> Iterator[Finding]:
             "foreign domain",
             f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}",
         )
+    # Some forks leave the policy out, which does not make it another one.
     if whole.policy and whole.policy not in policies(domain):
         yield record_finding("other policy", f"the file's policy is not that of {domain.name}")
 
@@ -187,6 +188,7 @@ def unlike_answers(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings if tools answer otherwise now: other tools, other data, or edited messages."""
     faults = [each for each in found.simulations if each.fault and not each.unknown_tool]
     unlike = [each for each in faults if each.fault and each.fault.found is not None]
+    # Where there is no other answer, messages were lost or moved, and not edited.
     lost = [each for each in faults if each.fault and each.fault.found is None]
     yield from _about_some(
         found, "missing messages", lost, "tool calls and answers do not match", _describe_fault
@@ -380,6 +382,7 @@ def foreign_seeds(found: JudgedRecord) -> Iterator[Finding]:
         )
 
 
+# Thousands of simulations have the same few trials.
 _seed = lru_cache(maxsize=4096)(trial_seed)
 
 

@@ -236,6 +236,7 @@ class JudgedRecord:
 
     def verdict_alone(self, each: JudgedSimulation) -> bool | None:
         """Return the verdict on a simulation, whatever else is recorded of the same trial."""
+        # Whatever its checks say: what neither side ended was cut off, and that is a failure.
         if each.impossible_ending:
             return False
         if self.options.as_recorded:

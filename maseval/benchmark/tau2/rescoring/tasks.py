@@ -169,6 +169,7 @@ def planned_trials(
     tasks = dict.fromkeys(slot[:2] for slot in found)
     if domain is not None:
         tasks |= dict.fromkeys((domain, task_id) for task_id in task_ids)
+    # One forged number of a trial could otherwise ask for more places than fit into memory.
     if len(tasks) * trials > MOST_SIMULATIONS:
         raise ResultFileError(
             f"the record plans {excerpt(trials, 20)} trials of each of {len(tasks):,} tasks, more "

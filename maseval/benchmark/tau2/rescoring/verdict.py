@@ -57,6 +57,7 @@ def marks_of(simulation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 NEEDS_JUDGE = "its verdict needs a judge model"
 FOREIGN_TASK = "no such task in the domain"
+# Other programs may multiply the parts of a reward in another order.
 _TOLERANCE = 1e-9
 _BROKEN_OFF = TerminationReason.INFRASTRUCTURE_ERROR.value
 _CHECKS = {
@@ -112,6 +113,7 @@ class JudgedSimulation:
         if self.status in AGENT_FAILURES:
             return None
         broken = self.status if self.status in RERUN_STATUSES else None
+        # A release that does not know this ending has no accidents: there it is a failure.
         if self.ending == _BROKEN_OFF and not self.foreign_ending:
             broken = broken or self.ending
         return self.problem if self.stopped else broken or self.problem
@@ -359,6 +361,7 @@ def contradiction(verdict: Mapping[str, object]) -> str | None:
 
 
 def _differing(found: RewardInfo, recorded: Mapping[str, object]) -> Iterator[str]:
+    # Some forks record the reward alone.
     if not recorded.get("reward_breakdown"):
         return
     for kind in _CHECKS:

@@ -60,6 +60,7 @@ class JsonStream:
     def __init__(
         self, file: IO[bytes], *, chunk: int = CHUNK, longest: int = LONGEST_VALUE
     ) -> None:
+        # Some editors put a byte order mark before the text.
         self._file = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         self._longest = longest
         self._chunk = chunk
@@ -295,7 +296,9 @@ _LINE_KEYS = frozenset({"simulation", "messages"})
 def simulation_files(path: Path, index: object) -> list[Path]:
     """The files beside a ``results.json``, by name; they must be those that its index lists."""
     files = sorted(
-        (path.parent / SIMULATIONS_NAME).glob("*.json"), key=lambda file: os.fsencode(file.name)
+        # Names need not be valid text, and their order must not depend on the machine's language.
+        (path.parent / SIMULATIONS_NAME).glob("*.json"),
+        key=lambda file: os.fsencode(file.name),
     )
     if not isinstance(index, list):
         return files

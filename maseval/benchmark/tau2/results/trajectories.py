@@ -144,6 +144,7 @@ def read_results(path: str | os.PathLike[str], task: str | None = None) -> Resul
     """
     folder = Path(path)
     if folder.is_dir():
+        # A results folder of v1.0.1 has a JSON file for each simulation as well.
         is_atif = not (folder / RESULTS_NAME).is_file() and bool(trajectory_files(folder))
     else:
         is_atif = layout_of(folder) == "trajectories"

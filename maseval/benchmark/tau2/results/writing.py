@@ -110,6 +110,7 @@ class Tau2Report(RecordedReport):
         messages: list[Any] = [
             {
                 **rules.files.message(each),
+                # The form has no place for these, but without them the calls cannot be made again.
                 **{key: each[key] for key in (OVERRIDE, PERTURBED) if key in each},
             }
             for each in cast("list[Any]", recorded["messages"] or ())

@@ -195,6 +195,7 @@ def _find_task(
         raise SimulationFormatError(
             "task_id is None; it must name a task of the domain, or the task must be given"
         )
+    # The rules of one release may judge by the tasks of another.
     source = release.tasks_of.domain(domain) if release.tasks_of else domain
     if source is not domain:
         # A folder of the user's own has the files of one release, and not the tasks of another.
@@ -210,6 +211,7 @@ def _hashes_of_tasks(source: Domain) -> tuple[TaskHashes, ...]:
     return tuple(task_hashes(file) for file in files if file.exists())
 
 
+# The hashes are there to have an edited file read again.
 @lru_cache(maxsize=4096)
 def _known_task(
     domain: Domain,
@@ -224,6 +226,8 @@ def _known_task(
 def _raw_form(task: AnyTask) -> Mapping[str, Any]:
     match task:
         case Task():
+            # A loaded task holds its parts in other places: they are put back where its author had
+            # them.
             told = {key: task.user_data.get(key) for key in ("persona", "instructions")}
             return {
                 "id": task.id,

@@ -118,12 +118,14 @@ def _check(result: Mapping[str, object]) -> dict[str, object]:
 
 
 def _read_with_care(assertions: Sequence[str], reply: str) -> JudgedAssertions:
+    # Many models put a fence or a sentence around their JSON.
     first, last = reply.find("{"), reply.rfind("}")
     try:
         answer = json.loads(reply[first : last + 1])
     except (ValueError, RecursionError) as error:
         raise JudgeReplyError(f"{excerpt(reply)!r} is not a JSON object: {error}") from error
     results = answer.get("results") if isinstance(answer, dict) else None
+    # An assertion that was passed over would otherwise count as met.
     if not isinstance(results, list) or len(results) != len(assertions):
         found = len(results) if isinstance(results, list) else "no"
         raise JudgeReplyError(

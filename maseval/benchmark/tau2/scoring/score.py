@@ -64,6 +64,7 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
     A conversation whose replay gives other answers raises a ``ReplayError``.
     """
     if not criteria.look_at_the_world:
+        # As in the original: where nothing is looked for, the databases count as matching.
         untouched: DBCheck = {"db_match": True, "db_reward": 1.0}
         return CheckOutcome(
             found={"db_check": untouched}, note="No expected actions or env assertions"
@@ -274,6 +275,7 @@ def score_simulation(
         version=release,
         lenient_replay=lenient_replay,
     )
+    # Words matter to a judge alone, and looking for the original's takes time.
     if nl_model is not None:
         case = case._replace(wording=wording_of(texts, release))
     kind = EvaluationType(evaluation_type)

@@ -291,6 +291,7 @@ _TEXTS = {
     "user_system_prompt": (_USER, "SYSTEM_PROMPT"),
 }
 _JUDGING = (_JUDGE, "NLAssertionsEvaluator", "evaluate_nl_assertions")
+# In the order in which the original's function returns them.
 _STEPS = tuple(
     f"gt_step_{side}_{how}_arguments"
     for side in ("user", "assistant")

@@ -162,6 +162,7 @@ def _extract(contents: Iterable[tuple[DataFile, bytes]], edition: Edition) -> Te
     from maseval.benchmark.tau2.texts.extraction import extract_texts
 
     verified: dict[str, bytes] = {}
+    # Whatever a checkout or an archive of the user's holds, only the published files count.
     for file, content in contents:
         file.verify(content)
         verified[file.name] = content

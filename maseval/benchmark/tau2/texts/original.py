@@ -448,6 +448,7 @@ def _in_order(schema: Mapping[str, Any], *, open_objects: bool) -> ToolSchema:
 def _ordered_items(schema: Mapping[str, Any], open_objects: bool) -> Iterator[tuple[str, Any]]:
     for key, value in schema.items():
         if key in ("properties", "$defs"):
+            # Parameters stay in the order of the signature, in which a model reads them.
             names = sorted(value) if key == "$defs" else value
             yield key, {name: _in_order(value[name], open_objects=open_objects) for name in names}
         elif key == "default":

@@ -27,7 +27,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
@@ -232,6 +232,7 @@ class Retracing:
         known = self.state.calls.get(key)
         if known is None:
             return self._make(call, key)
+        # Calls that changed nothing need not be made again when a world is asked for.
         if known.after is not self.state:
             self._to_be_made.append(call)
             self.state = known.after
@@ -262,8 +263,7 @@ class Retracing:
         if name not in found:
             # Threads that look at the same time must go on with one and the same thing.
             found.setdefault(name, look(self.world()))
-        known: T = found[name]
-        return known
+        return cast(T, found[name])
 
     def _make(self, call: Tau2ToolCall, key: bytes) -> ToolAnswer:
         world, name = self.world(), call["name"]
@@ -276,6 +276,7 @@ class Retracing:
         if not (reads and settled and world.is_settled):
             self.state = KnownState()
         size = len(key) + len(content)
+        # A tree that is full keeps what it knows, and further calls are made each time.
         if key and size <= self._states.room:
             self._states.room -= size
             before.calls[key] = KnownCall(content, error, self.state)

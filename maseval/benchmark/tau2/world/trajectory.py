@@ -158,6 +158,7 @@ def _with_dates(history: Sequence[Tau2Message]) -> list[Tau2Message]:
     """Return a task's own history as if it had just been said, a second apart."""
     if not history:
         return []
+    # All of it lies in the past, so that whatever is said next stands after it.
     first = datetime.now() - timedelta(seconds=len(history))
     messages = [copy.deepcopy(complete(message)) for message in history]
     for index, message in enumerate(messages):

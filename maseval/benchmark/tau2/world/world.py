@@ -316,7 +316,9 @@ class World:
 
     def twin(self) -> "World":
         """Return an independent world in the same state, which costs next to nothing to make."""
+        # Both sides may hold one and the same database, which stays one in the copy.
         memo: Memo = {}
+        # ``__init__`` would load the files again.
         world = object.__new__(type(self))
         user_tools = self.user_tools.twin(memo) if self.user_tools else None
         vars(world).update(vars(self), tools=self.tools.twin(memo), user_tools=user_tools)

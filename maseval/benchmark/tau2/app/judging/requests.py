@@ -61,6 +61,7 @@ def judge_request(report: Report, about: str) -> JudgeRequest | None:
 def request_about(case: Case, about: str) -> JudgeRequest | None:
     """Return what to ask about a case; None about the cause of a pass."""
     others, policy = [], policy_of(case)
+    # There the agent looks the policy up, so that a judge must be able to quote what it found.
     if case.setting.domain.documents(case.setting.folder):
         others += [str(e.get("content") or "") for e in case.messages if e["role"] == "tool"]
     if about == "policy":
@@ -131,6 +132,7 @@ def facts_by_replay(case: Case) -> str | None:
     try:
         errata = errata_for(domain, task_id, domain.version, case.raw_task)
         explanation = explain_subject(score_opened(case, errata))
+    # A cause without facts would be a guess: then nothing is asked.
     except (NoJudgeError, MASEvalError):
         return None
     if explanation.passed:

@@ -123,6 +123,7 @@ def _explain(found: Tau2Report, passed: bool) -> tuple[Finding | None, VerdictEx
         return None if passed else unknown, None
     except NoJudgeError as error:
         return None if passed else _cause_by_judge(found, error), None
+    # No check fails, whatever the record says: it was edited, or judged by other rules.
     if cause is None and not passed:
         seen = "recorded as failed, but it passes when scored again"
         cause = Finding(

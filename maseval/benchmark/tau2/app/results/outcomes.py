@@ -28,6 +28,7 @@ from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.recording import Recording, outcomes_in
 
+# Enough to tell tasks apart, and short enough to be shown.
 _DIGITS = 12
 TASKS = "tasks"
 """The part of a fingerprint with a hash for each task, which a domain of your own has."""
@@ -48,6 +49,7 @@ def outcomes_of_file(run: FileRecording) -> RecordedOutcomes:
     foreign = {each.slot for each in found.simulations if each.problem == FOREIGN_TASK}
     known = {name: found.known_tasks(domain) for name, domain in found.domains.items()}
     if not options.embedded_tasks:
+        # Simulations that are missing cannot say that their task is unknown.
         foreign |= {slot for slot in found.by_trial if known[slot.domain].raw(slot.task_id) is None}
     costs = {each.slot: each.cost for each in found.simulations}
     outcomes = [
@@ -55,6 +57,7 @@ def outcomes_of_file(run: FileRecording) -> RecordedOutcomes:
         for slot, each in zip(found.by_trial, found.outcomes, strict=True)
         if slot not in foreign
     ]
+    # Paired task by task, a shuffled file would be compared with conversations of other tasks.
     if any(each.slot not in foreign and found.misfit(each) for each in found.simulations):
         words = "; ".join(map(in_words, shuffled_task_ids(found)))
         raise ConfigurationError(f"{run.path} cannot be compared task by task: {words}")

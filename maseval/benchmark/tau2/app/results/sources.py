@@ -276,6 +276,7 @@ class FileRecording:
     @cached_property
     def planned(self) -> list[Simulation]:
         """Every simulation that should be there."""
+        # A record without a plan may have the same trial twice.
         return list(dict.fromkeys(self.recount.slots))
 
     @cached_property

@@ -246,6 +246,7 @@ def _check_agent(
     brief = AgentBrief(
         environment.tools, environment.policy, environment.domain, agent.client, None, agent.args
     )
+    # This one is asked nothing and dropped: the run makes its own.
     agents, _ = make_agents(agent.make, brief, title_of(agent.make))
     if len(agents) != 1:
         names = ", ".join(each.name for each in agents)

@@ -36,6 +36,7 @@ def find_failed(options: RunOptions) -> tuple[RunOptions, FailedTasks]:
     run = open_run(str(options.failed_only), "tau2")
     recorded, _ = recompute_verdicts(run)
     passed = {line.simulation for line in outcomes_in(recorded) if line.passed}
+    # Also what was planned and never recorded: it has no verdict either.
     failed = {one.task for one in run.planned if one not in passed}
     if not failed:
         raise ConfigurationError(

@@ -131,6 +131,7 @@ def _variables(scheme: str, env: Sequence[str]) -> dict[str, str]:
     return found
 
 
+# To meet an agent starts its program, or asks a server.
 @cache
 def _about(scheme: str, place: str, env: tuple[tuple[str, str], ...]) -> Mapping[str, object]:
     """Reach the agent, and return what is known of it then."""

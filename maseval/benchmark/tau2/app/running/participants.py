@@ -60,6 +60,7 @@ class ModelSpec:
             # An address among the model's own arguments counts more than the one for all models.
             options.setdefault("base_url", base_url)
         check_base_url(options.get("base_url"))
+        # Checked before the run begins, and not in its first request.
         if "reasoning_policy" in options:
             options["reasoning_policy"] = ReasoningPolicy.of(options["reasoning_policy"]).value
         rest = {name: value for name, value in given.items() if name not in _CONNECTION}

@@ -168,6 +168,7 @@ class PreparedRun(FolderRun):
 
     @property
     def knows_prices(self) -> bool:
+        # A rehearsal asks no model that anybody pays for.
         is_free = self.options.rehearse is not None and not self.model_prices
         return is_free or any(self.model_prices.values())
 

@@ -70,6 +70,7 @@ def reword(
             failed[str(task.id)] = lost
             continue
         own[str(task.id)] = found
+        # After each task, as what was paid for should outlive whatever happens next.
         write_bytes(path, json.dumps({**known, domain: own}, indent=1).encode())
     return RewordedTasks(path, len(own), failed, asked.gather_usage().cost)
 
@@ -110,6 +111,8 @@ def lost_facts(told: object, reworded: object) -> list[str]:
         if keys:
             return keys
     text = json.dumps(reworded, ensure_ascii=False)
+    # Tools compare ids and names letter by letter, so that a paraphrase of one makes a task
+    # unsolvable.
     facts = {fact for each in texts_in(told) for fact in _facts(each)}
     return sorted(fact for fact in facts if fact not in text)
 

@@ -351,6 +351,7 @@ class Tau2Run(PreparedRun):
             logger.warning(words)
         options = self.options
         agent = self.agent
+        # Open for the whole run, as simulations may share one program.
         held = agent.opened() if isinstance(agent, OwnAgent) else nullcontext()
         with held, _rehearsed_by(options.rehearse) as rehearsal:
             benchmark = RunBenchmark(self, rehearsal)

@@ -109,6 +109,7 @@ def _of_file(run: FileRecording) -> Iterator[Conversation]:
                 "model_name": setup.agent.model,
                 "tool_definitions": entries(environment.get("tool_defs")) or None,
             },
+            # Where the policy depends on the task, each simulation has its own.
             prompt=text_or_none(simulation.get("policy") or environment.get("policy")),
         )
 
