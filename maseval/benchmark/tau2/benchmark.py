@@ -445,7 +445,7 @@ class Tau2Benchmark(Benchmark):
         self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
     ) -> object:
         trajectory = environment.trajectory
-        trajectory.open_with(user_message(task.query, cost=0.0))
+        trajectory.append(user_message(task.query, cost=0.0))
         environment.step_limit = self.max_invocations
         try:
             answer = settle(self.run_agents(agents, task, environment, task.query))

@@ -31,7 +31,7 @@ class Tau2TasksetConfig(TasksetConfig):  # type: ignore[misc]
     """The tasks, and the player of the customer: ``scripted``, or the model ``user_llm``."""
 
     domain: str = "retail"
-    # Of all releases, 1.0.1 is the only one that keeps tasks apart for training.
+    # v0.2.0, the default elsewhere, keeps no tasks apart for training.
     split: str = "train"
     data_version: str = "1.0.1"
     user: str | None = "scripted"

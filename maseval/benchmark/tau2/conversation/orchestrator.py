@@ -217,7 +217,7 @@ class Orchestrator:
             self._opens_alone = True
             return
         else:
-            self.trajectory.open_with(self._greeting())
+            self.trajectory.append(self._greeting())
             greeting = [self.trajectory.messages[-1]]
             self.agent.begin(greeting if self.rules.greeting_is_seen else [])
             self.user.begin([])
@@ -236,7 +236,7 @@ class Orchestrator:
         if self.rules.speech_alone is None:  # otherwise it ends as any first message without a call
             self._refuse_empty(message, EmptyAgentTurnError)
         self._opens_alone = False
-        self.trajectory.open_with(message)
+        self.trajectory.append(message)
         stops = self.rules.speech_alone is not None and self.agent.is_stop(message)
         self._deliver("agent", "user" if stops else self._receiver(message), [message])
         self._note_agents_stop(message)

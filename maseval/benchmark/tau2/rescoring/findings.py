@@ -271,27 +271,34 @@ def unknown_endings(found: JudgedRecord) -> Iterator[Finding]:
     relabelled = [each for each in found.simulations if each.is_relabelled]
     impossible = [each for each in found.simulations if each.impossible_ending]
     statuses = _some_of(dict.fromkeys(str(each.status) for each in relabelled))
-    words = (
+    yield from _about_some(
+        found,
+        "relabelled simulations",
+        stopped,
         f"say they ended with {_endings_of(stopped)}, but their last message is the user's stop; "
-        "they count as failures"
-    )
-    yield from _about_some(found, "relabelled simulations", stopped, words)
-    words = (
-        f"are recorded as {statuses}, but their last message is the user's stop; they count by "
-        "what was said"
-    )
-    yield from _about_some(found, "relabelled simulations", relabelled, words)
-    words = (
-        "say that the user ended them, but their last message is not the user's stop "
-        f"({_some_of(str(each.slot) for each in impossible)}); they count as failures"
-    )
-    yield from _about_some(found, "impossible ends", impossible, words)
-    words = (
-        f"ended with {_endings_of(others)}, which {title_of(found.version)} does not have; they "
-        "count as failures"
+        "they count as failures",
     )
     yield from _about_some(
-        found, "unknown ends", others, words, remedy=_other_version(found, others)
+        found,
+        "relabelled simulations",
+        relabelled,
+        f"are recorded as {statuses}, but their last message is the user's stop; they count by "
+        "what was said",
+    )
+    yield from _about_some(
+        found,
+        "impossible ends",
+        impossible,
+        "say that the user ended them, but their last message is not the user's stop "
+        f"({_some_of(str(each.slot) for each in impossible)}); they count as failures",
+    )
+    yield from _about_some(
+        found,
+        "unknown ends",
+        others,
+        f"ended with {_endings_of(others)}, which {title_of(found.version)} does not have; they "
+        "count as failures",
+        remedy=_other_version(found, others),
     )
 
 

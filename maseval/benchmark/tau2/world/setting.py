@@ -243,10 +243,9 @@ class Retracing:
         world = self._world
         if world is None:
             world = self._world = self._stage.world()
-        if self._to_be_made:
-            for call in self._to_be_made:
-                world.make(call)
-            self._to_be_made.clear()
+        for call in self._to_be_made:
+            world.make(call)
+        self._to_be_made.clear()
         return world
 
     def is_replayed(self, call: Tau2ToolCall) -> bool:

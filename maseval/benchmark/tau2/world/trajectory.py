@@ -59,24 +59,21 @@ class Trajectory:
         """The id of the simulation, which is made up."""
         return str(uuid4())
 
-    def open_with(self, message: Tau2Message) -> None:
-        """Append a message that does not count as a step."""
-        self._append(message)
-
     def add(self, message: Tau2Message, agent: str | None = None) -> None:
         """Append a message of the user, or of the agent that is named."""
         if agent is not None and len(self.messages) >= self.retold:
             message = cast(Tau2Message, {**message, "agent": agent})
-        self._append(message)
+        self.append(message)
         self.steps += 1
 
     def add_answers(self, answers: Sequence[ToolMessage]) -> None:
         """Append the environment's answers to all calls of the last message."""
         for answer in answers:
-            self._append(answer)
+            self.append(answer)
         self.steps += 1
 
-    def _append(self, message: Tau2Message) -> None:
+    def append(self, message: Tau2Message) -> None:
+        """Append a message that does not count as a step."""
         # The original sorts by time, so a clock that was set back must not reorder anything.
         last = self.messages[-1]["timestamp"] if self.messages else None
         dated = message.copy()
