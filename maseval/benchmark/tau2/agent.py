@@ -103,6 +103,8 @@ class MessageAgent(ABC):
         self._say(message)
 
     def _hear(self, incoming: Sequence[Tau2Message]) -> None:
+        # Words of the user begin a new turn, and results of tools do not. An agent that works alone
+        # hears nothing before its first turn.
         if not incoming or incoming[-1]["role"] == "user":
             self._calls_in_turn = 0
         self._messages.extend(incoming)

@@ -84,6 +84,7 @@ class JudgedRecord:
             if is_lost and self._domain is None and not _is_known(report.domain_name):
                 continue  # nobody can tell what it was
             sides = (*report.agents.values(), report.user)
+            # A certificate names them all, whatever the file's own settings say.
             self.models.update(side.model_id for side in sides if side.model_id)
             judged = self._judge(report)
             self.simulations.append(replace(judged, checks=None))  # one verdict is held at a time

@@ -118,6 +118,7 @@ class Recount(JudgedRecord):
         judge = self.model
         if judge is None:
             return []
+        # A number by rule must never stand without saying so.
         if judge.model == RULE:
             return [f"judge: rule, not the official number; {MEASURED}"]
         file = f" from {judge.record.path.name}" if judge.record else ""

@@ -100,6 +100,7 @@ def judge(
         raise NoJudgeError(str(found.undecided))
     what = "did not answer" if found.unanswered else "gave no answer that can be used"
     error = JudgeReplyError(f"the judge {asked.model_id} {what}: {found.undecided}")
+    # A provider that failed may be asked again; an answer that cannot be read is final.
     error.unanswered = found.unanswered
     raise error
 

@@ -83,6 +83,7 @@ def load_texts(
     of such files named after versions (``v0.2.0.json``), or a checkout or archive of the original.
     """
     edition = edition_of(version)
+    # What is passed in code counts more than what the machine is set up with.
     named = source or os.environ.get("MASEVAL_TAU2_TEXTS")
     if named:
         return texts_at(Path(named).expanduser(), edition)

@@ -77,6 +77,7 @@ class Trajectory:
         # The original sorts by time, so a clock that was set back must not reorder anything.
         last = self.messages[-1]["timestamp"] if self.messages else None
         dated = message.copy()
+        # A retold message keeps its time, and its ids must not be given again.
         if len(self.messages) < self.retold:
             self.messages.append(dated)
             self._count_calls(dated)

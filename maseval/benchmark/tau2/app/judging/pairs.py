@@ -121,6 +121,7 @@ def _finds_any(answer: Mapping[str, Any]) -> bool:
 
 
 def _own_request(line: Line, messages: list[Any]) -> JudgeRequest:
+    # A file of one's own may bring a policy that no domain has.
     policy = line.get("policy")
     if policy is None:
         release = release_of(line["domain"], line.get("release"))
