@@ -217,8 +217,9 @@ def _describe_fault(each: JudgedSimulation) -> str:
 def other_rules(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if verdicts differ though task, answers and record are sound."""
     mixed_up = sum(each.checked_task is not None for each in found.simulations)
-    if 2 * mixed_up > len(found.simulations):
-        return  # the tasks are shuffled, then also where no check shows it
+    # Where most tasks are shuffled, all are, also those whose checks do not show it.
+    if not found.disagreeing or 2 * mixed_up > len(found.simulations):
+        return
     other = set()
     if found.domain is not None and not found.options.embedded_tasks:
         known = found.known_tasks(found.domain)

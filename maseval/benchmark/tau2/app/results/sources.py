@@ -201,6 +201,7 @@ class FileRecording:
         """All simulations judged again, and where their reports are, by the planned trial."""
         recount = Recount(self.file, self.options, path=self.path)
         trials: dict[Simulation, list[_StoredReport]] = defaultdict(list)
+        # One report is in memory at a time: all others wait on disk until somebody asks for them.
         for number, (recorded, judged) in enumerate(recount.judge_all(), 1):
             passed = recount.verdict_alone(judged)
             report = self._make_report(recount, recorded, judged, passed)

@@ -61,6 +61,8 @@ def domain_name(given: str) -> str:
         _origins[domain.name] = _DomainOrigin(f"{file.name}:{name}", file if sha256 else None)
         _names[key] = domain.name
         if sha256 is not None:
+            # A name that stands in a record leads here later, though the record itself is never
+            # loaded from.
             _remember(domain.name, f"{key[0]}:{name}")
     return _names[key]
 
