@@ -234,8 +234,8 @@ class RehearsalModel(ScriptedModelAdapter):
             return self._say("I have done what I can.", request, names)
         if wanted is not None and wanted not in names:
             if others:
-                # First a colleague whose description names the action.
-                # Sets have no order, and a rehearsal must come out the same each time.
+                # First a colleague whose description names the action. Sets have no order, and a
+                # rehearsal must come out the same each time.
                 asked = min(sorted(others), key=lambda name: wanted not in str(request.tools[name]))
                 return self._hand_over(wanted, asked)
             # Nobody is left to ask: the agent hears that there is no such tool.

@@ -103,7 +103,7 @@ class Criteria(_Part):
     env_assertions: tuple[EnvAssertion, ...] | None = None
     communicate_info: list[str] | None = None
     nl_assertions: list[str] | None = None
-    # The original's default, which many task files rely on.
+    # The original's default, for files that leave it out.
     reward_basis: list[RewardType] = [RewardType.DB, RewardType.COMMUNICATE]
 
     @property

@@ -61,8 +61,8 @@ def domain_name(given: str) -> str:
         _origins[domain.name] = _DomainOrigin(f"{file.name}:{name}", file if sha256 else None)
         _names[key] = domain.name
         if sha256 is not None:
-            # A name that stands in a record leads here later, though the record itself is never
-            # loaded from.
+            # A command that meets the name in a record finds the file that was typed here: what a
+            # record itself names is never loaded.
             _remember(domain.name, f"{key[0]}:{name}")
     return _names[key]
 
