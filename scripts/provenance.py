@@ -23,7 +23,7 @@ v0.2.0, data/tau2/: data/files.py
 v0.2.0, src/tau2/agent/llm_agent.py: agent.py default_benchmark.py
 v0.2.0, src/tau2/data_model/message.py: formats/message.py
 v0.2.0, src/tau2/data_model/simulation.py: formats/simulation.py conversation/recording.py
-    results/reading.py results/simulations.py results/writing.py world/trajectory.py
+    results/reading.py results/recorded.py results/writing.py world/trajectory.py
 v0.2.0, src/tau2/data_model/tasks.py: world/tasks.py
 v0.2.0, src/tau2/domains/*/environment.py: domains/domain.py
 v0.2.0, src/tau2/domains/*/tools.py: domains/arithmetic.py

@@ -80,27 +80,22 @@ class MessageAgent(ABC):
     def reply(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the agent's next message: a text, or tool calls."""
         self._hear(incoming)
-        if self._is_out_of_calls:
-            return assistant_message(SORRY, cost=0.0)
-        message = self._answer(self._messages)
-        self._say(message)
-        return message
+        return self._excuse() or self._say(self._answer(self._messages))
 
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the next message, and leave the event loop free while a model answers."""
         self._hear(incoming)
-        if self._is_out_of_calls:
-            return assistant_message(SORRY, cost=0.0)
-        message = await self._answer_async(self._messages)
-        self._say(message)
-        return message
+        return self._excuse() or self._say(await self._answer_async(self._messages))
 
     async def _answer_async(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         return self._answer(messages)
 
-    @property
-    def _is_out_of_calls(self) -> bool:
-        return self.max_tool_calls is not None and self._calls_in_turn >= self.max_tool_calls
+    def _excuse(self) -> SpokenMessage | None:
+        """Return the answer of an agent that may make no further calls in this turn."""
+        limit = self.max_tool_calls
+        if limit is None or self._calls_in_turn < limit:
+            return None
+        return assistant_message(SORRY, cost=0.0)
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take a message of an earlier conversation for the agent's own answer."""
@@ -108,13 +103,16 @@ class MessageAgent(ABC):
         self._say(message)
 
     def _hear(self, incoming: Sequence[Tau2Message]) -> None:
+        # Words of the user begin a new turn, and results of tools do not. An agent that works alone
+        # hears nothing before its first turn.
         if not incoming or incoming[-1]["role"] == "user":
             self._calls_in_turn = 0
         self._messages.extend(incoming)
 
-    def _say(self, message: SpokenMessage) -> None:
+    def _say(self, message: SpokenMessage) -> SpokenMessage:
         self._messages.append(message)
         self._calls_in_turn += len(message.get("tool_calls") or ())
+        return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Return True if the message ends the conversation; most agents leave that to the user."""
@@ -134,7 +132,6 @@ class MessageAgent(ABC):
         return self._answer([*self._messages, user_message(question)])["content"] or ""
 
     def reset(self) -> None:
-        """Forget the conversation."""
         self._messages = []
 
     def get_messages(self) -> list[Message]:
@@ -155,30 +152,30 @@ class MessageAgentAdapter(AgentAdapter):
         self._note_start(incoming)
         with acting_as(self.name):
             message = self.agent.reply(incoming)
-        self._note_end(message)
-        return message
+        return self._note_end(message)
 
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         self._note_start(incoming)
         with acting_as(self.name):
             message = await self.agent.reply_async(incoming)
-        self._note_end(message)
-        return message
+        return self._note_end(message)
 
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         self._note_start(incoming)
         self.agent.recall(incoming, message)
         self._note_end(message)
 
+    # To callbacks a whole turn is one run, from the user's words to the agent's, however many tools
+    # are called on the way.
     def _note_start(self, incoming: Sequence[Tau2Message]) -> None:
         if not incoming or incoming[-1]["role"] == "user":
             for callback in self.callbacks:
                 callback.on_run_start(self)
 
-    def _note_end(self, message: SpokenMessage) -> None:
-        if not is_tool_call(message):
-            for callback in self.callbacks:
-                callback.on_run_end(self, message["content"])
+    def _note_end(self, message: SpokenMessage) -> SpokenMessage:
+        for callback in self.callbacks if not is_tool_call(message) else ():
+            callback.on_run_end(self, message["content"])
+        return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
         return self.agent.is_stop(message)
@@ -246,6 +243,7 @@ class DefaultTau2Agent(MessageAgent):
             ],
             "generation_params": self.llm_args,
             "tools": self.tool_definitions or None,
+            # Providers refuse a choice among no tools.
             "tool_choice": self.tool_choice if self.tool_definitions else None,
         }
 
@@ -282,6 +280,8 @@ class SoloAgent(DefaultTau2Agent):
         if not is_tool_call(message):  # also one that writes the word of ``done`` itself
             raise NobodyListensError("LLMSoloAgent only supports tool calls.")
         if any(call["name"] == DONE["function"]["name"] for call in message["tool_calls"] or ()):
+            # As in the original, the call becomes the stop word, so that no call is left without an
+            # answer.
             return {**message, "content": STOP, "tool_calls": None}
         return message
 

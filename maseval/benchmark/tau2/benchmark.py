@@ -153,6 +153,7 @@ class Tau2Benchmark(Benchmark):
         self.short_conversations = short_conversations
         self.release = None if version is None else release_named(version)
         self.validate_communication = validate_communication
+        # Whoever overrides it asks agents by texts, in whole turns.
         self._runs_agents = overrides(type(self), "run_agents")
         if self._runs_agents:
             self._refuse_texts_alone(type(self), "run_agents")
@@ -191,6 +192,7 @@ class Tau2Benchmark(Benchmark):
     def for_worker(self) -> Self:
         """Return a copy for another process, with the domains that are not maseval's own."""
         twin = super().for_worker()
+        # Domains of one's own are registered by code that another process has not run.
         twin._in_use = self._domains_in_use()
         return twin
 
@@ -299,6 +301,7 @@ class Tau2Benchmark(Benchmark):
             tools=tools,
             tool_definitions=self._user_definitions(environment, tools),
             llm_args=wording.params(model_id, task.user_data.get("llm_args")),
+            # The limit of steps ends the conversation, as in the original: its user has no limit.
             max_turns=None,
             guidelines=self._guidelines(environment, task, bool(tools)),
             skips_blank_messages=environment.release.rules.participants.skips_blank_messages,
@@ -389,6 +392,7 @@ class Tau2Benchmark(Benchmark):
         user: User | None,
     ) -> object:
         """Let all take steps until a side ends the conversation; return the agent's last words."""
+        # A subclass may seat no user: its agent answers the task's query, and that is all.
         if user is None and self.mode is not Mode.SOLO:
             return self._answer_once(agents, task, environment)
         try:
@@ -397,6 +401,7 @@ class Tau2Benchmark(Benchmark):
             environment.refuse_agent(AFTER_END)
             self._register_tools(environment)
             _share_trajectory(agents, environment)
+        # The greeting is nobody's answer.
         said = (m["content"] for m in environment.trajectory.messages if m["role"] == "assistant")
         return next((text for text in reversed([*said]) if text and text != INITIAL_GREETING), None)
 
@@ -426,6 +431,8 @@ class Tau2Benchmark(Benchmark):
             case [MessageAgentAdapter() as one] if self._runs_agents or has_text_hooks(one):
                 self._refuse_texts_alone(type(one.agent), "run")
                 return AgentTurns(one, run, environment)
+            # An agent of anybody's own may take part message by message, if it has the methods for
+            # that.
             case [one] if takes_part(one):
                 return one
         return TextAgent(
@@ -438,7 +445,7 @@ class Tau2Benchmark(Benchmark):
         self, agents: Sequence[AgentAdapter], task: Task, environment: Tau2Environment
     ) -> object:
         trajectory = environment.trajectory
-        trajectory.open_with(user_message(task.query, cost=0.0))
+        trajectory.append(user_message(task.query, cost=0.0))
         environment.step_limit = self.max_invocations
         try:
             answer = settle(self.run_agents(agents, task, environment, task.query))
@@ -447,6 +454,7 @@ class Tau2Benchmark(Benchmark):
             self._register_tools(environment)
         names = ", ".join(agent.name for agent in agents)
         trajectory.add(assistant_message(str(answer), cost=0.0), names)
+        # Tools that were called after the limit have refused.
         over = trajectory.steps >= self.max_invocations
         reason = TerminationReason.MAX_STEPS if over else TerminationReason.AGENT_STOP
         trajectory.end(reason.value)

@@ -18,7 +18,7 @@ from maseval.benchmark.tau2.rescoring.verdict import conversation_in
 from maseval.benchmark.tau2.results.recorded import RecordedReports
 from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.texts.original import format_texts_config
-from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.benchmark.tau2.world.state.records import canonical_json, hash_json
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import read_findings
 from maseval.core.judge import Judge
@@ -61,7 +61,7 @@ class Certificate:
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self.content = content
-        self.sha256 = digest(content)
+        self.sha256 = hash_json(content)
 
     @property
     def version(self) -> str:
@@ -146,11 +146,6 @@ class Certificate:
         return "\n".join(lines)
 
 
-def digest(value: object) -> str:
-    """Return the SHA-256 of a value's canonical JSON."""
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
-
-
 def certify(
     source: RecordedReports,
     options: ScoringOptions | None = None,
@@ -176,8 +171,10 @@ def certify(
     found = Recount(source, options, whole_split=planned and not partial, judge=judge)
     for report, judged in found.judge_all():
         simulation, problem = conversation_in(report)
+        # With its place, so that simulations which change places are noticed.
         hashed.update(canonical_json((str(judged.slot), simulation)).encode())
         code.append(report.code)
+        # Where no conversation is recorded, none was held by any rules.
         if problem is None:
             used = {"lenient order ids": report.lenient, "solo": report.solo}
             modes.update(mode for mode, is_used in used.items() if is_used)
@@ -228,6 +225,7 @@ def verify(
     return [
         f"{key}: certified {given[key]!r}, found {found[key]!r}"
         for key in again.content
+        # The file may have been renamed since.
         if key != "source" and given[key] != found[key]
     ]
 
@@ -261,5 +259,5 @@ def _basis(domain: Domain) -> dict[str, Any]:
     return {
         "files": data_fingerprint(domain),
         "policy": hashlib.sha256(domain.policy(folder).encode()).hexdigest(),
-        **{name: digest(kit.definitions()) for name, kit in kits.items() if kit is not None},
+        **{name: hash_json(kit.definitions()) for name, kit in kits.items() if kit is not None},
     }

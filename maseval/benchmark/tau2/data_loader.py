@@ -180,12 +180,12 @@ def domain_folder(domain: Domain, names: Iterable[str], data_dir: AnyPath | None
     """
     if domain.data_dir is not None:
         return domain.data_dir
-    needed = _published(domain.folder_name, domain.version, tuple(names))
+    needed = _published_files(domain.folder_name, domain.version, tuple(names))
     return verified_root(list(needed), data_dir, domain.version) / f"domains/{domain.folder_name}"
 
 
 @lru_cache(maxsize=64)
-def _published(folder: str, version: str, names: tuple[str, ...]) -> tuple[DataFile, ...]:
+def _published_files(folder: str, version: str, names: tuple[str, ...]) -> tuple[DataFile, ...]:
     """Return the published files of a folder with these names, or below one with such a name."""
     wanted = tuple(f"domains/{folder}/{name}" for name in names)
     below = tuple(f"{name}/" for name in wanted)
@@ -256,6 +256,8 @@ def load_raw_tasks(
     With None for ``split``, all that the file of the base split has.
     """
     source, own = _task_source(domain, data_dir, version)
+    # v0.2.0 has a file for each set of tasks. Later releases have one file with every task, and
+    # another that says which of them are in a split.
     if source.splits_file is None:
         name = _task_file(source, split or "base")
         return _read_tasks(domain_folder(source, [name], own) / name)
@@ -286,8 +288,7 @@ def load_raw_task(
         path = domain_folder(source, [name], own) / name
         text = _texts_by_id(path, task_hashes(path)).get(task_id)
         if text is not None:
-            raw: RawTask = json.loads(text)
-            return raw
+            return cast(RawTask, json.loads(text))
     raise UnknownTaskError(
         f"{source.name} has no task {task_id!r}; list them: maseval tau2 tasks -d {source.name}"
     )
@@ -402,10 +403,12 @@ def build_tasks(
         "policy": chosen.policy(folder),
         "db_path": str(folder / chosen.db_file),
         "user_db_path": str(folder / chosen.user_db_file) if chosen.user_db_file else None,
+        # Scoring looks there for the files again; a domain of one's own has them beside itself.
         "data_dir": str(folder.parent.parent) if chosen.data_dir is None else None,
     }
 
     def task_of(raw: RawTask) -> Task:
+        # What an agent of some domains may read depends on the task.
         own = {"policy": chosen.task_policy(folder, False, raw)} if chosen.task_policy else {}
         return _task(
             raw, world | own, labels, TaskProtocol(timeout_seconds, max_retries=max_retries)

@@ -39,6 +39,7 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
     ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
         """Return one reference agent, named ``default_agent``."""
         model_id = model_id_of(agent_data, "agent", 'agent_data={"model_id": ...}')
+        # An override that does not count must not go unnoticed.
         for name in ("get_tools", "get_tool"):
             if overrides(type(environment), name):
                 raise ConfigurationError(
@@ -70,6 +71,7 @@ class DefaultAgentTau2Benchmark(Tau2Benchmark):
         definitions = tools(environment.toolkit.definitions(), domain)
         if self.mode is not Mode.SOLO:
             return environment.offered_definitions(definitions)
+        # Alone, the agent does on the customer's side what the customer would do.
         if environment.user_toolkit:
             definitions += tools(environment.user_toolkit.definitions(), domain, "user")
         return environment.offered_definitions(definitions) + tools([DONE], SOLO)

@@ -77,6 +77,7 @@ class Tau2Environment(Environment):
         self._overrides: Overrides | None = None
         self.perturbed: PerturbedAnswers | None = None
         """What perturbs the answers to the agent, if anything does."""
+        # Asked for here: the thread in which a framework calls a tool may have none.
         clock = Clock.here()
         self._acting = None if clock is None else clock.acting
         self._simulation = None if clock is None else clock.simulation
@@ -99,6 +100,7 @@ class Tau2Environment(Environment):
         domain = self.release.domain(named)
         if task_data.get("lenient_order_ids"):
             domain = domain.lenient
+        # What is missing on this machine is to be told before anybody has said a word.
         domain.require_ready()
         db_path = task_data.get("db_path")
         self.folder = _parent(load_domain_config(domain)["db_path"] if db_path is None else db_path)
@@ -112,6 +114,7 @@ class Tau2Environment(Environment):
         with _OriginalErrors():
             self.world = self._stage.world_after(history)
         policy = task_data.get("policy")
+        # Tasks carry the policy of an agent with a user; one that works alone has another.
         if policy is None or self.solo:
             policy = domain.policy(self.folder, solo=self.solo)
         initial_db_hash = self.get_initial_db_hash()
@@ -161,8 +164,7 @@ class Tau2Environment(Environment):
     @property
     def policy(self) -> str:
         """The policy that the agent must obey."""
-        policy: str = self.state["policy"]
-        return policy
+        return str(self.state["policy"])
 
     # Tools as functions, for agents and users of any framework.
 
@@ -181,7 +183,7 @@ class Tau2Environment(Environment):
         self.tools = self.create_tools()
         if "create_tools" in hooks:
             overrides.tools["assistant"] = self.tools
-            self.tools = overrides.recorded("assistant", self.toolkit, self._recording_tool)
+            self.tools = overrides.recording_tools("assistant", self.toolkit, self._recording_tool)
         if "create_user_tools" in hooks:
             overrides.tools["user"] = self.create_user_tools()
         if "sync_tools" in hooks:
@@ -207,7 +209,7 @@ class Tau2Environment(Environment):
         """Return what ``create_user_tools`` does; overridden ones record their calls as well."""
         if self._overrides is None or "user" not in self._overrides.tools:
             return self.create_user_tools(only)
-        tools = self._overrides.recorded("user", self.user_toolkit, self._recording_tool)
+        tools = self._overrides.recording_tools("user", self.user_toolkit, self._recording_tool)
         return tools if only is None else {name: tools[name] for name in only if name in tools}
 
     def user_definitions(self, tools: Iterable[str]) -> list[dict[str, Any]] | None:

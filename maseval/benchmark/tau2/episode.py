@@ -89,6 +89,8 @@ class CallableModel(ModelAdapter):
         return to_response(reply, self._turn)
 
     async def chat_async(self, messages: Sequence[Message], **request: Any) -> ChatResponse:
+        # What was awaited is handed to ``chat``, so that both ways count and record a request
+        # alike.
         reply: Any = self._ask(list(messages), request.get("tools"))
         self._answered = await reply if hasattr(reply, "__await__") else reply
         return self.chat(messages, **request)
@@ -177,6 +179,7 @@ class Episodes(DefaultAgentTau2Benchmark):
     def start(self, seed: int | None = None) -> "Episode":
         """Return a new episode, in which nobody has acted yet; a model is asked with the seed."""
         task, _ = self.loaded_task
+        # The seeds of the first repetition in a run with this seed.
         seeds = DefaultSeedGenerator(seed).for_task(str(task.id)).for_repetition(0)
         environment = self.setup_environment({}, task, seeds)
         seat = Seat(self.role)
@@ -218,6 +221,7 @@ class Episodes(DefaultAgentTau2Benchmark):
 
     def make_judge(self) -> ModelAdapter:
         """Return the model that judges natural-language assertions; the original's by default."""
+        # Whoever brings a partner may have no provider at all: none is asked without being named.
         if self.judge is None and self.partner is not None:
             raise NoJudgeError(
                 f"the reward of task {self.task_id!r} depends on natural-language assertions, and "

@@ -125,9 +125,12 @@ class Tau2Evaluator(Evaluator):
         skipped, is_open = "Skipped: there is no model to judge them", False
         case = Case.of_live(self.environment, self._known, recording, self.wording)
         try:
+            # A judge that is named judges all assertions, also those that the reward does not
+            # depend on.
             kind = EvaluationType.ALL_WITH_NL_ASSERTIONS if self.nl_model else EvaluationType.ALL
             verdict = score(case, kind, nl_model=self.nl_model)
         except (JudgeReplyError, ProviderError) as error:
+            # A judge that fails does no harm where its word could change nothing.
             found = verdict_without_judge(case)
             if found is None:
                 raise
@@ -141,6 +144,7 @@ class Tau2Evaluator(Evaluator):
         return {
             "reward": None if is_open else info["reward"],
             "passed": None if is_open else is_successful(info["reward"]),
+            # Only then: all other verdicts keep the form that readers of theirs know.
             **({"needs_judge": True} if is_open else {}),
             "reward_breakdown": info["reward_breakdown"] or {},
             **self._checks(verdict, skipped),
@@ -168,8 +172,7 @@ def verdict_without_judge(case: Case) -> Verdict | None:
     try:
         return score(case)
     except NoJudgeError as error:
-        found = _so_far(error)
-        return None if found is None or is_successful(found.reward_info["reward"]) else found
+        return None if error.certain_failure is None else _so_far(error)
 
 
 def _so_far(error: NoJudgeError) -> Verdict | None:
@@ -231,6 +234,8 @@ def _nl_check(found: RewardInfo, wanted: list[str] | None, skipped: str) -> dict
     if not wanted:
         return {"reward": 1.0, "note": "No NL assertions"}
     if checks is None:
+        # What nobody judged is not held against the agent here. Whether the whole verdict depends
+        # on it, ``needs_judge`` says.
         return {"reward": 1.0, "breakdown": {}, "note": skipped}
     return {
         **_all(RewardType.NL_ASSERTION, (check["met"] for check in checks), "all_met"),
@@ -246,18 +251,19 @@ def _all(kind: RewardType, outcomes: Iterable[bool], name: str) -> dict[str, obj
 Convention = Literal["metrics", "leaderboard"]
 
 LEFT_OUT = TerminationReason.INFRASTRUCTURE_ERROR
+# The original's summary counts these as one.
 _ERRORS = (
     TerminationReason.TOO_MANY_ERRORS,
     TerminationReason.AGENT_ERROR,
     TerminationReason.USER_ERROR,
 )
 
-SimulationRecord = Mapping[str, Any]
+Simulations = Sequence[Mapping[str, Any]]
 RunMetrics = dict[str, Any]
 
 
 def compute_run_metrics(
-    simulations: Iterable[SimulationRecord], num_trials: int, convention: Convention = "metrics"
+    simulations: Iterable[Mapping[str, Any]], num_trials: int, convention: Convention = "metrics"
 ) -> RunMetrics:
     """Return the summary of simulations in the original's form.
 
@@ -294,7 +300,7 @@ def compute_run_metrics(
     }
 
 
-def _reward(simulation: SimulationRecord) -> float | None:
+def _reward(simulation: Mapping[str, Any]) -> float | None:
     """Return the recorded reward; an infrastructure error counts as a failure."""
     if simulation.get("termination_reason") == LEFT_OUT:
         return 0.0
@@ -302,14 +308,14 @@ def _reward(simulation: SimulationRecord) -> float | None:
     return None if verdict is None else float(verdict["reward"])
 
 
-def _mean(values: Sequence[float], of: Sequence[SimulationRecord]) -> float:
+def _mean(values: Sequence[float], of: Simulations) -> float:
     """Return the mean of the known values: NaN if none is known, 0.0 without simulations."""
     if not of:
         return 0.0
     return fmean(values) if values else math.nan
 
 
-def _actions(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
+def _actions(simulations: Simulations) -> dict[str, int]:
     found: Counter[tuple[str, bool]] = Counter(
         (check.get("tool_type"), check["action_match"])
         for simulation in simulations
@@ -322,7 +328,7 @@ def _actions(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
     return counts
 
 
-def _databases(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
+def _databases(simulations: Simulations) -> dict[str, int]:
     found: Counter[bool | None] = Counter()
     for simulation in simulations:
         check = (simulation.get("reward_info") or {}).get("db_check")
@@ -334,7 +340,7 @@ def _databases(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
     }
 
 
-def _endings(simulations: Sequence[SimulationRecord]) -> dict[str, int]:
+def _endings(simulations: Simulations) -> dict[str, int]:
     found = Counter(simulation.get("termination_reason") for simulation in simulations)
     return {
         "termination_user_stop": found[TerminationReason.USER_STOP],

@@ -171,11 +171,14 @@ class _Tau2Env(TextEnv):
     def _outcome(self, episode: Episode) -> Step:
         observation, info = self._observation(episode), self._info(episode)
         if not episode.is_over:
+            # The key is in every step's info, so that code may read it without asking whether it is
+            # there.
             return observation, 0.0, False, False, {**info, "reward_info": _NO_VERDICT}
         verdict = episode.verdict.reward_info
         info["reward_info"] = json.dumps(verdict, default=str)
         reward = verdict["reward"]
         if self.shaped_by:
+            # A conversation that was cut off earns nothing, whatever it had achieved by then.
             ended = episode.case.recording.ended_by_choice
             shares = {name: ended * _share_met(verdict, name) for name in self.shaped_by}
             info |= {"official_reward": reward, "shaped_by": shares}
@@ -188,6 +191,7 @@ class _Tau2Env(TextEnv):
         self._task_info = self._task_info or self._describe_task(episode)
         simulation = "{}"
         if episode.is_over:
+            # Every step after the end shows the simulation again.
             if self._finished is None or self._finished[0] is not episode:
                 self._finished = episode, json.dumps(episode.simulation, default=str)
             simulation = self._finished[1]
@@ -374,6 +378,7 @@ def _value(node: ast.expr) -> object:
     match node:
         case ast.Constant(value=value):
             return value
+        # A bare word is taken for a text, as in the original.
         case ast.Name(id=name):
             return name
         case ast.List(elts=parts):

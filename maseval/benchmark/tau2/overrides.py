@@ -111,7 +111,7 @@ class Overrides:
         """True while an overridden tool works: calls that it makes are part of its answer."""
         return self._reached is not None
 
-    def recorded(
+    def recording_tools(
         self,
         side: Requestor,
         toolkit: ToolKitBase[Any] | None,
@@ -137,6 +137,8 @@ class Overrides:
     def respond(self, call: Tau2ToolCall) -> ToolMessage:
         """Answer a call through the overridden hooks."""
         if self.is_answering:
+            # An overridden ``get_response`` that asks the original's comes here again, and now
+            # means the tool.
             make, self._make = self._make, self._call_original
             return tool_message(call, text_or_error(make, call))
         before = self._states()
@@ -194,6 +196,7 @@ class Overrides:
             raise ValueError(f"Tool '{name}' not found.")
         if tools[name] in self.plain:
             return self._call_original(call)
+        # A tool may change what it is given, and the record must not change with it.
         result = tools[name](**copy.deepcopy(call["arguments"]))
         self._environment.sync_tools()
         return self._environment.to_json_str(result)

@@ -59,6 +59,7 @@ class Perturbation:
         raise ConfigurationError(f"perturb is {text!r}; give {_FORMS}")
 
     def to_config(self) -> dict[str, object]:
+        # A file of that name may hold other words by the next run.
         hashed = hash_file(Path(self.file)) if self.file else None
         known = {
             "kind": self.kind,
@@ -80,14 +81,18 @@ class PerturbedAnswers:
         self, call: Tau2ToolCall, make: Callable[[Tau2ToolCall], ToolMessage]
     ) -> ToolMessage:
         """Answer a call; ``make`` makes it."""
+        # It is the agent whose robustness is tried.
         if call.get("requestor") != "assistant":
             return make(call)
         self._calls += 1
+        # The draws for a call do not depend on how many the calls before it took.
         chance = Random(f"{self._seed}/{self._calls}")
         rate = self._perturbation.rate
         if rate is not None and chance.random() < rate:
             fault = tool_message(call, (chance.choice(_FAULTS), True))
-            return _marked(fault, {"tool": call["name"], "calls": [], "wrote": False}, "faults")
+            return _mark_answer(
+                fault, {"tool": call["name"], "calls": [], "wrote": False}, "faults"
+            )
         answer = make(call)
         if self._perturbation.kind != "structure":
             return answer
@@ -101,10 +106,10 @@ class PerturbedAnswers:
             "wrote": False,
         }
         override = cast(Mapping[str, Any], answer).get(OVERRIDE, own)
-        return _marked({**answer, "content": content}, override, "structure")
+        return _mark_answer({**answer, "content": content}, override, "structure")
 
 
-def _marked(answer: ToolMessage, override: Override, kind: Kind) -> ToolMessage:
+def _mark_answer(answer: ToolMessage, override: Override, kind: Kind) -> ToolMessage:
     return cast(ToolMessage, {**answer, OVERRIDE: override, PERTURBED: kind})
 
 
@@ -117,19 +122,21 @@ def restructure(content: str, chance: Random) -> str:
         value = json.loads(content)
     except ValueError:
         return content
-    return _written(value, chance, "\n") if isinstance(value, dict | list) else content
+    return _write_otherwise(value, chance, "\n") if isinstance(value, dict | list) else content
 
 
-def _written(value: object, chance: Random, line: str) -> str:
+def _write_otherwise(value: object, chance: Random, line: str) -> str:
     deeper = f"{line}  "
     match value:
         case dict() if value:
             keys = [*value]
             chance.shuffle(keys)
-            parts = (f"{json.dumps(key)}: {_written(value[key], chance, deeper)}" for key in keys)
+            parts = (
+                f"{json.dumps(key)}: {_write_otherwise(value[key], chance, deeper)}" for key in keys
+            )
             return f"{{{deeper}{f',{deeper}'.join(parts)}{line}}}"
         case list() if value:
-            parts = (_written(each, chance, deeper) for each in value)
+            parts = (_write_otherwise(each, chance, deeper) for each in value)
             return f"[{deeper}{f',{deeper}'.join(parts)}{line}]"
         case float() if "e" not in repr(value) and "n" not in repr(value):
             return f"{value!r}0"

@@ -32,6 +32,7 @@ class DomainInUse(NamedTuple):
             version = self.release.version
             root = ensure_data_exists(domain=domain, verbose=0, version=version)
             names = [file.name for file in files_of(domain, manifest_of(version))]
+            # Hashed here and not taken from the manifest: somebody may have edited the files.
             found = {name: sha256((root / name).read_bytes()).hexdigest() for name in names}
         return {f"{self.name}: {name}": value for name, value in found.items()}
 

@@ -40,6 +40,7 @@ from maseval.core.tool import tool_definition
 from maseval.core.user import User
 from maseval.core.words import count_of
 
+# A model that does nothing but call tools would keep the agent waiting for ever.
 _MAX_TOOL_ROUNDS = 100
 
 
@@ -93,17 +94,13 @@ class MessageUser(User):
         """Return the user's next message: a text, or tool calls."""
         self._hear(incoming)
         with acting_as("user"):
-            message = self._answer(self.messages)
-        self._say(message)
-        return message
+            return self._say(self._answer(self.messages))
 
     async def reply_async(self, incoming: Sequence[Tau2Message]) -> SpokenMessage:
         """Return the next message, and leave the event loop free while a model answers."""
         self._hear(incoming)
         with acting_as("user"):
-            message = await self._answer_async(self.messages)
-        self._say(message)
-        return message
+            return self._say(await self._answer_async(self.messages))
 
     async def _answer_async(self, messages: Sequence[Tau2Message]) -> SpokenMessage:
         return self._answer(messages)
@@ -120,10 +117,11 @@ class MessageUser(User):
             if not self.skips_blank_messages or message["role"] == "tool" or has_text(message)
         )
 
-    def _say(self, message: SpokenMessage) -> None:
+    def _say(self, message: SpokenMessage) -> SpokenMessage:
         self.messages.append(message)
         self.stopped = is_user_stop(message)
         self.turns += not is_tool_call(message)
+        return message
 
     def is_stop(self, message: SpokenMessage) -> bool:
         """Return True if the user's message ends the conversation."""
@@ -133,6 +131,7 @@ class MessageUser(User):
         """Return True if the user has ended the conversation: with this message, or being done."""
         if is_tool_call(message):
             return False
+        # A subclass that has a way of its own to be done decides by that alone.
         by_words = is_user_stop(message) and type(self).is_done is MessageUser.is_done
         return by_words or self.is_done()
 

@@ -31,6 +31,7 @@ class Tau2TasksetConfig(TasksetConfig):  # type: ignore[misc]
     """The tasks, and the player of the customer: ``scripted``, or the model ``user_llm``."""
 
     domain: str = "retail"
+    # v0.2.0, the default elsewhere, keeps no tasks apart for training.
     split: str = "train"
     data_version: str = "1.0.1"
     user: str | None = "scripted"
@@ -46,6 +47,7 @@ class Tau2Taskset(Taskset[EpisodeTask, Tau2TasksetConfig]):  # type: ignore[misc
         who = {"user_llm": given.user_llm} if given.user_llm else {"user": given.user}
         for raw in load_raw_tasks(given.domain, given.split, version=given.data_version):
             task = {"domain": given.domain, "task_id": raw["id"]}
+            # An episode is begun only to learn what an agent is told in it.
             _, info = AgentGymEnv(**task, user="scripted", data_version=given.data_version).reset()
             tools = "\n".join(json.dumps(tool.openai_schema) for tool in info["tools"])
             prompt = PROMPT.format(policy=info["policy"], tools=tools)

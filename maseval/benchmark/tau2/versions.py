@@ -143,6 +143,7 @@ RULES_0_2_0 = RuleSet(
     files=FORM_0_2_0,
 )
 
+# A rule that is not named here is that of v0.2.0.
 RULES_1_0_1 = RuleSet(
     version="1.0.1",
     replay=ReplayRules(mutating_only=True, can_be_lenient=True, shares_databases=True),

@@ -16,7 +16,7 @@ from maseval.benchmark.tau2 import (
 from maseval.benchmark.tau2.evaluator import compute_run_metrics
 from maseval.benchmark.tau2.formats.simulation import TerminationReason, trial_seed
 from maseval.benchmark.tau2.results import ResultsFormatError, export_results, read_results
-from maseval.benchmark.tau2.results.simulations import report_of_simulation
+from maseval.benchmark.tau2.results.recorded import report_of_simulation
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from maseval.core.model import ModelAdapter

@@ -76,6 +76,7 @@ class Continuation(Orchestrator):
 
     def __init__(self, *args: Any, past: Sequence[Tau2Message], **limits: Any) -> None:
         super().__init__(*args, **limits)
+        # The environment has played the task's own history already.
         own = len(self.trajectory.messages)
         _check_own_history(self.trajectory.messages, past)
         self._left = deque(past[own:])
@@ -101,6 +102,8 @@ class Continuation(Orchestrator):
         self._is_retold = True
 
     def _check_limits(self) -> None:
+        # The retold part is as it was, whatever the limits of this run: they begin to hold after
+        # it.
         if self._is_retold:
             super()._check_limits()
 

@@ -124,6 +124,7 @@ class Orchestrator:
         if self.done:
             self._close()
             return None
+        # A thread that an agent has left behind must not act while the customer speaks.
         self.environment.refuse_agent(OUT_OF_TURN if self.to_role == "user" else None)
         if self._opens_alone:
             return Turn(self.agent, [])
@@ -157,7 +158,6 @@ class Orchestrator:
             self._check_limits()
 
     def _close(self) -> None:
-        """Tell both sides of the end, once."""
         if not self._is_open:
             return
         self._is_open = False
@@ -179,6 +179,7 @@ class Orchestrator:
         elapsed = time.perf_counter() - self._began
         if self.trajectory.steps >= self.max_steps:
             self._end(TerminationReason.MAX_STEPS)
+        # Where both limits are reached at once, this one is recorded.
         if self.num_errors >= self.max_errors:
             self._end(TerminationReason.TOO_MANY_ERRORS)
         if not self.done and self.timeout is not None and elapsed >= self.timeout:
@@ -192,6 +193,7 @@ class Orchestrator:
                 stop(self.incoming if to == role else None)
 
     def _refuse_unanswered_call(self) -> None:
+        # A limit may cut a conversation off before a call is answered; whoever stops it may not.
         stops = (TerminationReason.AGENT_STOP, TerminationReason.USER_STOP)
         stopped = self.trajectory.termination_reason in stops
         if self.rules.answers_first and stopped and self.to_role == "env":
@@ -215,7 +217,7 @@ class Orchestrator:
             self._opens_alone = True
             return
         else:
-            self.trajectory.open_with(self._greeting())
+            self.trajectory.append(self._greeting())
             greeting = [self.trajectory.messages[-1]]
             self.agent.begin(greeting if self.rules.greeting_is_seen else [])
             self.user.begin([])
@@ -234,7 +236,7 @@ class Orchestrator:
         if self.rules.speech_alone is None:  # otherwise it ends as any first message without a call
             self._refuse_empty(message, EmptyAgentTurnError)
         self._opens_alone = False
-        self.trajectory.open_with(message)
+        self.trajectory.append(message)
         stops = self.rules.speech_alone is not None and self.agent.is_stop(message)
         self._deliver("agent", "user" if stops else self._receiver(message), [message])
         self._note_agents_stop(message)
@@ -250,6 +252,7 @@ class Orchestrator:
     def _resume(self, history: list[Tau2Message]) -> None:
         last = history[-1]
         receiver = self._receiver(last)
+        # Whoever is to answer the last message is given it then, and not as history.
         for_agent = history[:-1] if receiver == "agent" or last["role"] == "user" else history
         for_user = history[:-1] if receiver == "user" or last["role"] == "assistant" else history
         self.agent.begin(messages_seen_by(for_agent, "assistant"))
@@ -270,6 +273,7 @@ class Orchestrator:
         return "user" if message["role"] == "assistant" else "agent"
 
     def _deliver(self, sender: Speaker, receiver: Speaker, messages: list[Tau2Message]) -> None:
+        # What a model thought is for itself, and not for the other side.
         heard = messages if receiver == "env" else [without_thought(each) for each in messages]
         self.from_role, self.to_role, self.incoming = sender, receiver, heard
 
@@ -277,6 +281,8 @@ class Orchestrator:
         calls = tool_calls_of(self.incoming[-1])
         answers = self._answers(calls or ())
         if not answers:
+            # In the original, an empty list of calls goes to the environment, and the answer that
+            # is not there is looked up.
             raise IndexError("list index out of range")
         self.trajectory.add_answers(answers)
         if self.rules.counts_errors:

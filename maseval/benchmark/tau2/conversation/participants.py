@@ -82,6 +82,7 @@ class TextAgent:
     def begin(self, history: Sequence[Tau2Message]) -> None:
         """Start anew; a task's own history is sent with the first query."""
         self._history, self._recalled = list(history), []
+        # It takes texts alone, so that what was said before it came is told in one.
         lines = [f"{message['role']}: {message['content']}" for message in history]
         self._past = "\n".join(["The conversation so far:", *lines, "", ""]) if lines else ""
 
@@ -96,6 +97,7 @@ class TextAgent:
         query, self._past = self._past + str(incoming[-1]["content"]), ""
         answer = settle(self._run(query))
         text = None if answer is None else str(answer)
+        # A runaway answer would fill the memory of everybody who reads the record.
         if text is not None and len(text) > MAX_ANSWER_MB * 10**6:
             raise AnswerTooLongError(
                 f"the agent answered with {len(text):,} characters; a customer reads at most "
@@ -130,6 +132,7 @@ class TextUser:
         text = settle(self._respond(str(incoming[-1]["content"])))
         message = user_message(text, cost=0.0)
         if self._user.is_done() and not is_user_stop(message):
+            # Its last words are said, and end the conversation at once.
             message["content"] = f"{text} {STOP}".strip()
         return message
 

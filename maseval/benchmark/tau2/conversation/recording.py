@@ -122,10 +122,9 @@ def _answered_calls(messages: Sequence[Any]) -> list[AnsweredCall] | None:
             calls = message["tool_calls"]
             if waiting or role not in _SIDES:
                 return None
-            if calls is not None:
-                if not _are_plain_calls(calls):
-                    return None
-                waiting = calls[::-1]
+            if calls is not None and not _are_plain_calls(calls):
+                return None
+            waiting = [] if calls is None else calls[::-1]
     except (KeyError, IndexError):  # a key may have a default; an answer to nothing is an error
         return None
     return None if waiting else found
@@ -236,6 +235,8 @@ def _with_plain_content(message: Tau2Message, side: Requestor) -> Tau2Message:
         content = "\n".join(part.get("text", "") for part in content)
     plain = {**message, "content": content}
     if message["role"] == "tool":
+        # In OpenAI's form nobody says whose tool it was; each history has the calls of its own
+        # side.
         plain.setdefault("requestor", side)
     return cast(Tau2Message, plain)
 
@@ -253,6 +254,7 @@ def _merge(agent: deque[Tau2Message], user: deque[Tau2Message]) -> list[Tau2Mess
                 f"{agent[0].get('content')!r} where the user has {user[0].get('content')!r}"
             )
         said = [side.popleft() for side in (agent, user) if side]
+        # Both sides have these words, which stand once in the conversation.
         merged.extend(said[:1])
     return merged
 

@@ -53,6 +53,8 @@ def answer_through(
             return answer
         trajectory.add(answer, agent)
         trajectory.add_answers([environment.respond(call) for call in calls])
+        # The loop checks its limits after a turn only, and within one a side may call tools for
+        # ever.
         if environment.is_over:
             return {**answer, "content": environment.is_over, "tool_calls": None}
         incoming = trajectory.messages[-len(calls) :]
@@ -65,6 +67,7 @@ def ask_user(environment: Tau2Environment, text: str, reply: Reply) -> str:
     in order, counted as steps and scored.
     """
     trajectory = environment.trajectory
+    # Frameworks may run tools in several threads.
     with environment.lock:
         if why := environment.objection_to("assistant"):
             return why
@@ -163,6 +166,8 @@ class AgentTurns:
             return self._adapter.reply(incoming)
         self._said = assistant_message(None, cost=0.0)
         answer = settle(self._run(str(incoming[-1]["content"])))
+        # What its method returns is what the agent said; cost and usage are those of its last
+        # reply.
         return {**self._said, "content": None if answer is None else str(answer)}
 
     def listen(self, text: str, reply: Reply) -> str:
@@ -210,6 +215,7 @@ def user_side(user: User | None, environment: Tau2Environment) -> Iterator[Parti
     try:
         yield side
     finally:
+        # It was set on the object alone, so that this brings back the method of its class.
         vars(user).pop("respond", None)
         if isinstance(user, MessageUser):
             user.listener = None

@@ -65,6 +65,7 @@ def unzip(content: bytes) -> bytes:
     return without_final_newline(plain)
 
 
+# The published files are indented so, and their checksums cover every space.
 def _dump(tasks: object, indent: int) -> bytes:
     return json.dumps(tasks, indent=indent).encode()
 
@@ -159,6 +160,7 @@ def manifest_of(version: str) -> Manifest:
         base_url=base_url,
         revision=revision,
         inside="data/tau2",
+        # The wheel has the files of v0.2.0 alone.
         wheel=WHEEL if default else None,
         fetched_by="ensure_data_exists()" if default else f'ensure_data_exists(version="{plain}")',
         command=command if default else f"{command} --data-version {plain}",
@@ -166,7 +168,6 @@ def manifest_of(version: str) -> Manifest:
 
 
 def read_listing(name: str) -> dict[str, DataFile]:
-    """Return the files of one listing in ``manifests/``."""
     folder = Path(__file__).with_name("manifests")
     return parse_listing((folder / name).read_text("utf-8"))
 
@@ -246,6 +247,7 @@ def fetch_files(
     if force:
         fill(place.folder, files, place.sources, progress, force=True)
     elif lacking := place.folder.lacking(files):
+        # A file with other content may be somebody's own edit, and is not written over unasked.
         place.refuse_wrong_files(lacking, _replacement(place))
         _fetch(place, files, lacking, progress)
     return place.folder.root
@@ -282,6 +284,7 @@ def _fetch(
     place: DataPlace, files: list[DataFile], lacking: list[DataFile], progress: FetchProgress
 ) -> None:
     if place.is_cache:
+        # The releases share most of their files, which are fetched once.
         caches = [DataFolder(default_data_dir(each), manifest_of(each)) for each in VERSIONS]
         link_equal_files(place.folder, lacking, caches)
     fill(place.folder, files, place.sources, progress)

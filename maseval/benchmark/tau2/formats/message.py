@@ -207,6 +207,7 @@ def without_overrides(messages: Iterable[Tau2Message]) -> list[Tau2Message]:
 def describe_overrides(messages: Iterable[Tau2Message]) -> str | None:
     """Say which answers are not those of the original's tools; None if all are."""
     every = [*messages]
+    # A perturbed answer has an override as well, which is none of the environment's class.
     if perturbed := sum(PERTURBED in each for each in every):
         return (
             f"{count_of(perturbed, 'answer')} perturbed on purpose. The verdict counts what "
@@ -361,6 +362,7 @@ def _from_chat(message: Mapping[str, Any]) -> Mapping[str, object]:
     side = message.get("requestor") or message["role"]
     calls = [
         call
+        # Some adapters write the flat form, with the arguments still as a text.
         if "function" not in call and not isinstance(call.get("arguments"), str)
         else _call_from_chat(call, call.get("requestor", side))
         for call in message["tool_calls"]
@@ -410,6 +412,7 @@ def reply_facts(response: ChatResponse) -> dict[str, Any]:
     return {
         "cost": float(cost) if isinstance(cost, int | float) else None,
         "usage": usage or None,
+        # A message of tau2 has no field for thoughts, but this one may hold anything.
         "raw_data": {_THOUGHT: response.reasoning} if response.reasoning else None,
     }
 
@@ -437,6 +440,7 @@ def without_thought(message: Tau2Message) -> Tau2Message:
     if thought_of(message) is None:
         return message
     raw = cast("Mapping[str, object]", message.get("raw_data"))
+    # What the provider sent besides is no thought, and stays.
     rest = {key: value for key, value in raw.items() if key != _THOUGHT}
     return cast(SpokenMessage, {**message, "raw_data": rest or None})
 

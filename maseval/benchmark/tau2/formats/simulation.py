@@ -196,6 +196,7 @@ class FileForm:
     def message(self, message: Tau2Message) -> dict[str, object]:
         """Return a message with every key that the release writes."""
         plain: dict[str, object] = {**complete(message)}
+        # Only spoken messages have got further keys since.
         return plain if message["role"] in ("tool", "system") else with_keys(plain, self.spoken)
 
     def run_info(self, info: Mapping[str, object]) -> dict[str, object]:
@@ -210,6 +211,7 @@ class FileForm:
 
 def with_keys(record: Mapping[str, object], keys: Keys) -> dict[str, object]:
     """Return a record with all of ``keys`` in their order, and then whatever else it has."""
+    # As of nearly all that is read; to copy is quicker.
     if list(record) == list(keys):
         return dict(record)
     ordered = {key: record.get(key, default) for key, default in keys.items()}
@@ -226,6 +228,7 @@ FORM_0_2_0 = FileForm(
     spoken=dict.fromkeys(SpokenMessage.__annotations__),
 )
 
+# v1.0.1 writes every field that it knows, also those of voice and of reviews that are not there.
 FORM_1_0_1 = FileForm(
     simulation=_keys(
         "id task_id timestamp start_time end_time duration termination_reason agent_cost user_cost "
@@ -274,5 +277,6 @@ def trial_seed(seed: int, trial: int) -> int:
 
 @lru_cache(maxsize=256)
 def _trial_seeds(seed: int, count: int) -> tuple[int, ...]:
+    # One generator draws for all trials, as in the original: a trial's number depends on its place.
     numbers = random.Random(seed)
     return tuple(numbers.randint(0, 1_000_000) for _ in range(count))

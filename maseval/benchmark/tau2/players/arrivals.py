@@ -17,6 +17,7 @@ from typing import Any
 
 from maseval.benchmark.tau2.formats.message import Tau2Message, tool_calls_of
 from maseval.core import messages as chat
+from maseval.core.recorded import mapping
 from maseval.core.words import excerpt, percent
 
 # A text of which less is left is not recognised as shortened.
@@ -29,8 +30,9 @@ def squash(text: str) -> str:
     return re.sub(r"\\[nrt]|[\\\s]", "", text)
 
 
-def kept_of(text: str, within: str) -> float:
+def share_kept(text: str, within: str) -> float:
     """Return which share of a squashed text ``within`` begins with, wherever that stands."""
+    # If a beginning stands there, so do all shorter ones: halving finds the longest.
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -46,6 +48,10 @@ class ModelRequest:
     tools: Mapping[str, Mapping[str, Any]]
     tool_choice: object = None
     params: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def response_format(self) -> Mapping[str, Any]:
+        return mapping(self.params, "response_format")
 
     @cached_property
     def texts(self) -> list[str]:
@@ -147,12 +153,10 @@ class Arrivals:
 
     @property
     def turns(self) -> int:
-        """The number of turns that have begun."""
         return sum(role == "user" for role, _ in self._heard)
 
     @property
-    def told(self) -> int:
-        """The number of replies to the customer."""
+    def replies(self) -> int:
         return len(self._heard) - self.turns
 
     # What the model does.
@@ -179,13 +183,13 @@ class Arrivals:
                     result.text = squash(str(message["content"] or ""))
             elif message["role"] == "assistant":
                 for call in tool_calls_of(message) or ():
-                    self._carried_out(call["id"], call["name"], call["arguments"])
+                    self._note_execution(call["id"], call["name"], call["arguments"])
                 if message["content"] and not tool_calls_of(message):
-                    self._spoken(str(message["content"]))
+                    self._compare_reply(str(message["content"]))
             elif message["content"] and not tool_calls_of(message):
                 self._heard.append(("user", squash(str(message["content"]))))
 
-    def _carried_out(self, own_id: str, name: str, arguments: Mapping[str, Any]) -> None:
+    def _note_execution(self, own_id: str, name: str, arguments: Mapping[str, Any]) -> None:
         for place, (call_id, wanted, given) in enumerate(self._calls):
             if name == wanted and _plain(arguments) == _plain(given):
                 del self._calls[place]
@@ -195,14 +199,16 @@ class Arrivals:
         for place, (_, wanted, given) in enumerate(self._calls):
             if name == wanted:
                 del self._calls[place]
-                self.tally.add("calls", f"{name} was called with {_changed(given, arguments)}")
+                self.tally.add(
+                    "calls", f"{name} was called with {_describe_change(given, arguments)}"
+                )
                 return
         if (name, arguments) in self._made:
             self.tally.add("calls", f"{name} was carried out once more than the model asked for")
         else:
             self.notes[f"The agent called {name} without being asked to by the model."] += 1
 
-    def _spoken(self, text: str) -> None:
+    def _compare_reply(self, text: str) -> None:
         """Compare what the customer is told with what the model said; the turn is over."""
         if self._position and not self._heard and not self._replies:
             return  # the greeting, which nobody's model says
@@ -230,20 +236,17 @@ class Arrivals:
         """Count if a real model could have given this reply under the request's limits."""
         self.tally.add("limits", _limit(request, reply, calls))
 
-    def check_acting(self, request: ModelRequest) -> None:
-        """Check a request of the agent that talks to the customer."""
-        self.tally.add("policy", self._policy_in(request))
-        self._check_conversation(request)
-        self._check_results(request, whole=True)
-        self.tally.add("ids", request.unmatched_ids())
-
-    def check_helping(self, request: ModelRequest) -> None:
-        """Check a request of an agent that works for another one: it needs to know less."""
-        self._check_results(request, whole=False)
+    def check(self, request: ModelRequest, *, is_helping: bool) -> None:
+        """Check a request; an agent that works for another one needs to know less."""
+        if not is_helping:
+            self.tally.add("policy", self._policy_in(request))
+            self._check_conversation(request)
+        self._check_results(request, whole=not is_helping)
         self.tally.add("ids", request.unmatched_ids())
 
     def _policy_in(self, request: ModelRequest) -> str | None:
         policy = squash(self._policy)
+        # An empty text would be found everywhere.
         times = request.text.count(policy) if policy else 1
         if times == 1:
             return None
@@ -251,6 +254,7 @@ class Arrivals:
             return f"the policy arrives {times} times"
         lines = [line for line in self._policy.splitlines() if line.strip()]
         lost = [line for line in lines if squash(line) not in request.text]
+        # One line may stand there by chance.
         if len(lost) >= len(lines) - 1:
             return "no policy"
         there = len(lines) - len(lost)
@@ -280,7 +284,7 @@ class Arrivals:
             return None
         if wanted in request.text:
             return "the customer's latest words arrive before older ones"
-        kept = kept_of(wanted, request.text)
+        kept = share_kept(wanted, request.text)
         return f"{percent(kept, 0)} of the customer's words" if kept else "no customer's words"
 
     def _fault_of_history(
@@ -294,19 +298,21 @@ class Arrivals:
         if any(self._heard[number][1] in request.text for number in lost):
             return "earlier messages arrive in another order"
         rest = request.text
+        # A message that did arrive must not pass for the beginning of one that did not.
         for number in found.keys() - {*lost}:
             rest = rest.replace(self._heard[number][1], "")
-        gone = [number for number in lost if not self._is_summed_up(number, request, rest)]
+        texts = ((number, self._heard[number][1]) for number in lost)
+        gone = [
+            number
+            for number, text in texts
+            if not (share_kept(text, rest) or self._is_rewritten(text, request))
+        ]
         if gone:
             who = "customer" if self._heard[gone[0]][0] == "user" else "agent"
             return f"an earlier message of the {who} is gone"
         if lost:
             self.notes["Earlier messages arrive as a summary or shortened."] += 1
         return None
-
-    def _is_summed_up(self, number: int, request: ModelRequest, rest: str) -> bool:
-        text = self._heard[number][1]
-        return bool(kept_of(text, rest)) or self._is_rewritten(text, request)
 
     def _is_rewritten(self, text: str, request: ModelRequest) -> bool:
         """Return True if a request shows what the model wrote when it was shown a text."""
@@ -323,7 +329,7 @@ class Arrivals:
                 result.seen_by = request.head
                 self.tally.add("results")
             elif result.seen_by is None:
-                result.best = max(result.best, kept_of(result.text, given or request.text))
+                result.best = max(result.best, share_kept(result.text, given or request.text))
             elif whole and result.seen_by == request.head and not there:
                 lost = f"the result of {result.name} is gone from later requests of the turn"
                 self.tally.add("history", lost)
@@ -341,11 +347,12 @@ def _same(result: str, shown: str) -> bool:
     return len(result) > _RECOGNISED and next(plain) in next(plain)
 
 
+# Frameworks write null for a parameter that the model left out.
 def _plain(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _changed(given: Mapping[str, Any], made: Mapping[str, Any]) -> str:
+def _describe_change(given: Mapping[str, Any], made: Mapping[str, Any]) -> str:
     names = [name for name in {**given, **made} if given.get(name) != made.get(name)]
     first = names[0] if names else ""
     return f"{first}={made.get(first)!r}, not {given.get(first)!r}"
@@ -363,7 +370,7 @@ def _difference(told: str, said: Sequence[str]) -> str | None:
             before, _, after = told.partition(each)
             added = before.strip() or after.strip() or told
             return f"{excerpt(added)} is put {'before' if before.strip() else 'after'} the reply"
-        if kept := kept_of(text, plain):
+        if kept := share_kept(text, plain):
             return f"the customer is told {percent(kept, 0)} of the reply"
     return f"the customer is told {excerpt(told)} in place of the reply"
 

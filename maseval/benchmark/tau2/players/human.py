@@ -52,6 +52,7 @@ class SeatView:
         known = [tool["function"]["name"] for tool in self.tools]
         if name not in known:
             raise ConfigurationError(f"there is no tool {name!r}; choose one of {', '.join(known)}")
+        # Counted and not random, so that equal conversations are equal in every byte.
         made = make_call(f"human_call_{len(self.messages)}", name, arguments, "assistant")
         return self._message(None, [made])
 
@@ -84,19 +85,12 @@ class Person:
         """Return the entry of the run's configuration; it says nothing about the person."""
         return {"player": HUMAN}
 
-    def begin(self, task: Task, environment: Tau2Environment, text: str, tools: Any) -> None:
-        """Begin a simulation, or begin again."""
-        trajectory = environment.trajectory
-        told = (environment.domain, str(task.id), text, list(tools))
-        self._see = lambda: SeatView(
-            *told, tuple(messages_seen_by(trajectory.messages, "assistant"))
-        )
-
     def next_message(self) -> SpokenMessage:
         """Ask the person; one who is out of time is told so after the answer."""
         view = self.view
         assert view is not None  # the simulation has begun
         try:
+            # Whoever was interrupted in another thread has left, too.
             if self._has_left:
                 raise KeyboardInterrupt
             message = self._ask(view)
@@ -114,7 +108,11 @@ class Person:
         self, task: Task, environment: Tau2Environment, tools: Sequence[dict[str, Any]]
     ) -> "HumanAgentAdapter":
         """Make the person the agent of a task, who reads the policy."""
-        self.begin(task, environment, environment.policy, tools)
+        trajectory = environment.trajectory
+        told = (environment.domain, str(task.id), environment.policy, list(tools))
+        self._see = lambda: SeatView(
+            *told, tuple(messages_seen_by(trajectory.messages, "assistant"))
+        )
         return HumanAgentAdapter(HumanAgent(self, environment.tools), HUMAN)
 
 

@@ -13,18 +13,18 @@ from typing import Any, NamedTuple
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.formats.message import SpokenMessage, assistant_message, tool_calls_of
 from maseval.benchmark.tau2.players.arrivals import Arrivals, ModelRequest, squash
-from maseval.benchmark.tau2.players.instances import instance_of
+from maseval.benchmark.tau2.players.schemas import differences, instance_of, match_names
 from maseval.benchmark.tau2.players.scripted import (
     DEFAULT_ERROR_RATE,
     ScriptedAgent,
     make_agent,
 )
-from maseval.benchmark.tau2.players.tool_schemas import differences, match_names
 from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.core import messages as chat
 from maseval.core.exceptions import RunInterruptedError
 from maseval.core.messages import ChatResponse, Message
 from maseval.core.model import Params
+from maseval.core.recorded import mapping
 from maseval.core.scripted import FixedReply, ScriptedModelAdapter, Tools
 from maseval.core.task import Task
 from maseval.core.tool import tool_definition
@@ -109,6 +109,7 @@ class RehearsalModel(ScriptedModelAdapter):
         self._counts = {"requests": 0, "repeated": 0, "beside": 0, "helping": 0}
         self._heads: list[str] = []  # of requests that only name the tools
         self._silent_turns: set[int] = set()
+        # The agents of a team may ask at once, and a script has one order.
         self._one_at_a_time = threading.RLock()
 
     def _chat_impl(
@@ -136,6 +137,7 @@ class RehearsalModel(ScriptedModelAdapter):
         if len(self._trajectory.messages) != self._length:
             self._length, self._given_replies = len(self._trajectory.messages), {}
         key = json.dumps([*request.messages, request.tools], default=str)
+        # A client that tries again must not move the script on.
         if key in self._given_replies:
             self._counts["requests"] += 1
             self._counts["repeated"] += 1
@@ -153,7 +155,7 @@ class RehearsalModel(ScriptedModelAdapter):
 
     def _objection(self, request: ModelRequest, names: Mapping[str, str]) -> Refused | None:
         """Return why the agent cannot be rehearsed, as far as this request shows it."""
-        if _response_format(request).get("type") == "json_object":
+        if request.response_format.get("type") == "json_object":
             return _FREE_JSON
         if self.acted.is_set() or names:
             return None
@@ -163,19 +165,17 @@ class RehearsalModel(ScriptedModelAdapter):
             self._heads.append(request.head)
             too_many = len(self._heads) >= _MOST or self._tried >= request.tools.keys() - _ANSWERS
             return self._foreign(request) if too_many and self._handed_over else None
-        if not self._names_tools(request):
+        if sum(name in request.text for name in self._given) * 2 < len(self._given):
             return None
         self._heads.append(request.head)
         self._silent_turns.add(self.arrivals.turns)
+        # The same question over and over: the agent looks for a call in the text of the answer.
         is_loop = self._heads.count(request.head) >= _MOST
         return _IN_TEXT if is_loop or len(self._silent_turns) > 1 else None
 
     def _is_helping(self, request: ModelRequest) -> bool:
         told = "\n".join(request.spoken_by("user"))
         return any(squash(each) in told for each in self._handed_over)
-
-    def _names_tools(self, request: ModelRequest) -> bool:
-        return sum(name in request.text for name in self._given) * 2 >= len(self._given)
 
     def _foreign(self, request: ModelRequest) -> Refused:
         return Refused(
@@ -204,7 +204,7 @@ class RehearsalModel(ScriptedModelAdapter):
             values = _arguments(function, _last_words(request))
             self.arrivals.note_beside(request, json.dumps(values))
             return {"name": name, "arguments": values}
-        schema = _response_format(request).get("json_schema")
+        schema = request.response_format.get("json_schema")
         if isinstance(schema, Mapping):
             text = json.dumps(instance_of(schema.get("schema") or {}, _last_words(request)))
         elif self._said and squash(self._said) in request.text:
@@ -234,8 +234,10 @@ class RehearsalModel(ScriptedModelAdapter):
             return self._say("I have done what I can.", request, names)
         if wanted is not None and wanted not in names:
             if others:
-                chosen = min(others, key=lambda each: self._rank(wanted, each))
-                return self._hand_over(wanted, chosen)
+                # First a colleague whose description names the action. Sets have no order, and a
+                # rehearsal must come out the same each time.
+                asked = min(sorted(others), key=lambda name: wanted not in str(request.tools[name]))
+                return self._hand_over(wanted, asked)
             # Nobody is left to ask: the agent hears that there is no such tool.
             self._schemas[wanted] = "not offered when it was needed"
         self._next, self._tried = None, set()
@@ -245,17 +247,12 @@ class RehearsalModel(ScriptedModelAdapter):
         self._tool_sets.add(frozenset(names))
         for name, offered in names.items():
             changes = "; ".join(differences(self._given[name], request.tools[offered]))
+            # The first difference stays, even if a later request is right.
             self._schemas[name] = self._schemas.get(name) or changes
             if name != offered:
                 self.arrivals.notes["Tools arrive with a prefix before their names."] += 1
-        if is_helping:
-            self._counts["helping"] += 1
-            self.arrivals.check_helping(request)
-        else:
-            self.arrivals.check_acting(request)
-
-    def _rank(self, wanted: str, name: str) -> tuple[bool, str]:
-        return wanted not in str(self._request.tools[name]), name
+        self._counts["helping"] += is_helping
+        self.arrivals.check(request, is_helping=is_helping)
 
     def _hand_over(self, wanted: str, colleague: str) -> FixedReply:
         self._tried.add(colleague)
@@ -283,7 +280,7 @@ class RehearsalModel(ScriptedModelAdapter):
         self.arrivals.note_reply(text)
         if tools := sorted(_answering(request, names)):
             return {"name": tools[0], "arguments": _arguments(request.tools[tools[0]], text)}
-        schema = _response_format(request).get("json_schema")
+        schema = request.response_format.get("json_schema")
         if isinstance(schema, Mapping):
             said = json.dumps(instance_of(schema.get("schema") or {}, text))
             self.arrivals.note_reply(said)
@@ -297,7 +294,7 @@ class RehearsalModel(ScriptedModelAdapter):
         tally = self.arrivals.tally
         return {
             **self._counts,
-            "turns": self.arrivals.told,
+            "turns": self.arrivals.replies,
             "counts": tally.counts,
             "findings": [[*key, times] for key, times in tally.findings.items()],
             "notes": sorted(self.arrivals.notes),
@@ -351,16 +348,9 @@ def _turns(agent: ScriptedAgent, trajectory: Trajectory) -> Iterator[SpokenMessa
         yield agent.reply(())
 
 
-def _response_format(request: ModelRequest) -> Mapping[str, Any]:
-    wanted = request.params.get("response_format")
-    return wanted if isinstance(wanted, Mapping) else {}
-
-
 def _forced_first(request: ModelRequest) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the offered tools, first the one that the model must call."""
-    choice = request.tool_choice
-    function = choice.get("function") if isinstance(choice, Mapping) else None
-    name = function.get("name") if isinstance(function, Mapping) else None
+    name = mapping(request.tool_choice, "function").get("name")
     return sorted(request.tools.items(), key=lambda each: each[0] != name)
 
 

@@ -70,6 +70,7 @@ class Mistakes:
             if name not in parameters.get("required", parameters.get("properties", {})):
                 kept = {key: each for key, each in action.arguments.items() if key != name}
                 yield lambda kept=kept: kept  # type: ignore[misc]
+            # The alternatives are functions, so that only the chosen one draws random numbers.
             choices = self._choices(toolkit, parameters, name, value)
             if choices or _alterable(value):
                 yield lambda name=name, value=value, choices=choices: {  # type: ignore[misc]
@@ -86,6 +87,7 @@ class Mistakes:
     ) -> list[object]:
         """Return other values: another of the tool's options, another known id."""
         options = _options(parameters, name)
+        # A hurried agent takes a wrong id from the same list, and not one that was never there.
         if not options and toolkit is not None and isinstance(value, str):
             options = _ids_like(toolkit.db, value)
         return [option for option in options if option != value]
@@ -111,10 +113,12 @@ class Mistakes:
 
     def _mistype(self, text: str) -> str:
         place = self._random.choice([i for i, letter in enumerate(text) if letter.isdecimal()])
+        # Between one and nine more, so that it never stays the same digit.
         digit = (int(text[place]) + self._random.randint(1, 9)) % 10
         return f"{text[:place]}{digit}{text[place + 1 :]}"
 
 
+# Of a text only digits are mistyped: a wrong id or date still looks like one.
 def _alterable(value: object) -> bool:
     match value:
         case str():
@@ -245,6 +249,7 @@ class ScriptedAgent(MessageAgent):
     def recall(self, incoming: Sequence[Tau2Message], message: SpokenMessage) -> None:
         """Take over from another agent: the rest of the script remains to be done."""
         super().recall(incoming, message)
+        # The other agent may have done things in another order.
         done = next((turn for turn in self._left if _gist(turn) == _gist(message)), None)
         if done is not None:
             self._left.remove(done)
@@ -258,6 +263,7 @@ class ScriptedAgent(MessageAgent):
 
     def _turns(self) -> Iterator[SpokenMessage]:
         for number, action in enumerate(self.script.actions, start=1):
+            # Alone, an agent has the customer's tools as well.
             if action.requestor == "user" and not self.alone:
                 yield assistant_message(request_for(action.name, action.arguments), cost=0.0)
             else:
@@ -307,6 +313,7 @@ def make_agent(
 
 
 _CONSENT = "Yes, please go ahead."
+# So often it says yes to whatever it is asked before it gives up.
 _PATIENCE = 3
 _FAREWELL = f"Thank you, goodbye. {STOP}"
 
@@ -334,6 +341,7 @@ class ScriptedUser(MessageUser):
 
     def begin(self, history: Sequence[Tau2Message]) -> None:
         super().begin(history)
+        # In a task's own history the customer has said why it calls.
         told = any(message["role"] == "user" for message in history)
         lines = [*self.facts, *[_CONSENT] * _PATIENCE]
         self._lines = lines if told else [self.initial_query, *lines]
@@ -363,6 +371,7 @@ class ScriptedUser(MessageUser):
         wanted = [request for request in requests_in(text) if request[0] in self.tools]
         if wanted and self._actions < self.max_actions:
             return self._act(wanted)
+        # Two scripted sides could otherwise ask each other for ever.
         return user_message(_FAREWELL if wanted else self._next_line(), cost=0.0)
 
     def _act(self, wanted: Sequence[tuple[str, dict[str, Any]]]) -> SpokenMessage:

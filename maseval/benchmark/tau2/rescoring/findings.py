@@ -83,6 +83,7 @@ def other_setting(found: JudgedRecord) -> Iterator[Finding]:
             "foreign domain",
             f"the file calls its domain {whole.domain_name!r}; it was judged as {domain.name}",
         )
+    # Some forks leave the policy out, which does not make it another one.
     if whole.policy and whole.policy not in policies(domain):
         yield record_finding("other policy", f"the file's policy is not that of {domain.name}")
 
@@ -103,6 +104,7 @@ def other_tasks(found: JudgedRecord) -> Iterator[Finding]:
     if found.domain is None or not found.claims.tasks:
         return
     known = found.known_tasks(found.domain)
+    # Under a wrong id a task looks edited, and that has been said already.
     mixed_up = {each.slot.task_id for each in found.simulations if each.checked_task}
     differing = {
         task_id: parts
@@ -113,6 +115,7 @@ def other_tasks(found: JudgedRecord) -> Iterator[Finding]:
         return
     theirs = {name: found.claims.tasks[name] for name in differing}
     asked = found.options.embedded_tasks
+    # Whoever has the file's own tasks used does not ask for those of another release.
     others, absent = ([], []) if asked else other_releases(found.domain, found.version)
     version = next((each for each in others if has_tasks(found.domain, each, theirs)), None)
     if version is not None:
@@ -185,6 +188,7 @@ def unlike_answers(found: JudgedRecord) -> Iterator[Finding]:
     """Yield findings if tools answer otherwise now: other tools, other data, or edited messages."""
     faults = [each for each in found.simulations if each.fault and not each.unknown_tool]
     unlike = [each for each in faults if each.fault and each.fault.found is not None]
+    # Where there is no other answer, messages were lost or moved, and not edited.
     lost = [each for each in faults if each.fault and each.fault.found is None]
     yield from _about_some(
         found, "missing messages", lost, "tool calls and answers do not match", _describe_fault
@@ -194,6 +198,8 @@ def unlike_answers(found: JudgedRecord) -> Iterator[Finding]:
     # In the order of the file, so that a certificate says the same each time.
     calls = (each.fault.call for each in unlike if each.fault)
     tools = dict.fromkeys(str((call or {}).get("name")) for call in calls)
+    # A single answer is edited by hand. Many of one tool mean that the tool was another one, and
+    # many of several that the data was.
     kind = "edited messages"
     if len(unlike) > 1 and len(unlike) >= _MANY * len(found.simulations):
         kind = "changed tools" if len(tools) == 1 else "other data version"
@@ -210,20 +216,18 @@ def _describe_fault(each: JudgedSimulation) -> str:
 
 def other_rules(found: JudgedRecord) -> Iterator[Finding]:
     """Yield a finding if verdicts differ though task, answers and record are sound."""
-    if not (disagreeing := found.disagreeing):
+    mixed_up = sum(each.checked_task is not None for each in found.simulations)
+    # Where most tasks are shuffled, all are, also those whose checks do not show it.
+    if not found.disagreeing or 2 * mixed_up > len(found.simulations):
         return
     other = set()
     if found.domain is not None and not found.options.embedded_tasks:
         known = found.known_tasks(found.domain)
         other = {name for name, _ in differing_tasks(found.claims.tasks, known)}
-    mixed_up = sum(each.checked_task is not None for each in found.simulations)
-    shuffled = 2 * mixed_up > len(found.simulations)  # then also where no check shows it
     left = [
         each
-        for each in disagreeing
-        if not (each.contradiction or each.fault or each.foreign_ending or each.is_by_judge_alone)
-        and each.slot.task_id not in other
-        and not (shuffled or each.checked_task)
+        for each in found.disagreeing
+        if not each.is_explained and each.slot.task_id not in other
     ]
     if not left:
         return
@@ -268,27 +272,34 @@ def unknown_endings(found: JudgedRecord) -> Iterator[Finding]:
     relabelled = [each for each in found.simulations if each.is_relabelled]
     impossible = [each for each in found.simulations if each.impossible_ending]
     statuses = _some_of(dict.fromkeys(str(each.status) for each in relabelled))
-    words = (
+    yield from _about_some(
+        found,
+        "relabelled simulations",
+        stopped,
         f"say they ended with {_endings_of(stopped)}, but their last message is the user's stop; "
-        "they count as failures"
-    )
-    yield from _about_some(found, "relabelled simulations", stopped, words)
-    words = (
-        f"are recorded as {statuses}, but their last message is the user's stop; they count by "
-        "what was said"
-    )
-    yield from _about_some(found, "relabelled simulations", relabelled, words)
-    words = (
-        "say that the user ended them, but their last message is not the user's stop "
-        f"({_some_of(str(each.slot) for each in impossible)}); they count as failures"
-    )
-    yield from _about_some(found, "impossible ends", impossible, words)
-    words = (
-        f"ended with {_endings_of(others)}, which {title_of(found.version)} does not have; they "
-        "count as failures"
+        "they count as failures",
     )
     yield from _about_some(
-        found, "unknown ends", others, words, remedy=_other_version(found, others)
+        found,
+        "relabelled simulations",
+        relabelled,
+        f"are recorded as {statuses}, but their last message is the user's stop; they count by "
+        "what was said",
+    )
+    yield from _about_some(
+        found,
+        "impossible ends",
+        impossible,
+        "say that the user ended them, but their last message is not the user's stop "
+        f"({_some_of(str(each.slot) for each in impossible)}); they count as failures",
+    )
+    yield from _about_some(
+        found,
+        "unknown ends",
+        others,
+        f"ended with {_endings_of(others)}, which {title_of(found.version)} does not have; they "
+        "count as failures",
+        remedy=_other_version(found, others),
     )
 
 
@@ -350,6 +361,7 @@ def lost_simulations(found: JudgedRecord) -> Iterator[Finding]:
             "is lost has no verdict",
         )
     for problem, number in found.problems.items():
+        # These have findings of their own.
         if problem not in (MALFORMED, FOREIGN_TASK, NEEDS_JUDGE):
             yield record_finding(
                 "unfinished simulations",
@@ -378,6 +390,7 @@ def foreign_seeds(found: JudgedRecord) -> Iterator[Finding]:
         )
 
 
+# Thousands of simulations have the same few trials.
 _seed = lru_cache(maxsize=4096)(trial_seed)
 
 

@@ -78,17 +78,19 @@ class JudgedRecord:
 
     def judge_all(self) -> Iterator[tuple[Tau2Report, JudgedSimulation]]:
         """Judge every simulation; yield its report and what came out, one at a time."""
-        for raw in self._recorded():
+        for raw in self._reports():
             report = Tau2Report(raw)
-            if _is_lost(report) and self._domain is None and not _is_known(report.domain_name):
+            is_lost = bool(mapping(report.raw, FILED))
+            if is_lost and self._domain is None and not _is_known(report.domain_name):
                 continue  # nobody can tell what it was
             sides = (*report.agents.values(), report.user)
+            # A certificate names them all, whatever the file's own settings say.
             self.models.update(side.model_id for side in sides if side.model_id)
             judged = self._judge(report)
             self.simulations.append(replace(judged, checks=None))  # one verdict is held at a time
             yield report, judged
 
-    def _recorded(self) -> Iterator[Report]:
+    def _reports(self) -> Iterator[Report]:
         try:
             yield from self._source.reports(lambda error: self.malformed.append(str(error)))
         except ResultFileError as error:  # of the file itself: it is cut off, or no JSON
@@ -130,7 +132,6 @@ class JudgedRecord:
 
     @property
     def version(self) -> str:
-        """The release by whose rules it was judged."""
         named = {each.version or release_named().name for each in self._known.values()}
         return " and ".join(sorted(named)) or release_named().name
 
@@ -148,12 +149,15 @@ class JudgedRecord:
 
     @cached_property
     def slots(self) -> list[Simulation]:
-        seen = [*self.claims.planned, *(each.slot for each in self.simulations)]
         if not self.claims.has_plan:
-            return seen
+            return self._seen
         name = None if self.domain is None else self.domain.name
         tasks = [*self.claims.tasks, *self.tasks_left_out]
-        return planned_trials(name, tasks, self.claims.num_trials, seen)
+        return planned_trials(name, tasks, self.claims.num_trials, self._seen)
+
+    @property
+    def _seen(self) -> list[Simulation]:
+        return [*self.claims.planned, *(each.slot for each in self.simulations)]
 
     @cached_property
     def split(self) -> tuple[str, Sequence[str]] | None:
@@ -172,8 +176,7 @@ class JudgedRecord:
 
     @cached_property
     def _task_ids(self) -> set[str]:
-        slots = [*self.claims.planned, *(each.slot for each in self.simulations)]
-        return {*self.claims.tasks, *(slot.task_id for slot in slots)}
+        return {*self.claims.tasks, *(slot.task_id for slot in self._seen)}
 
     @cached_property
     def unlisted(self) -> Mapping[str, tuple[str, int, Sequence[str]]]:
@@ -234,6 +237,7 @@ class JudgedRecord:
 
     def verdict_alone(self, each: JudgedSimulation) -> bool | None:
         """Return the verdict on a simulation, whatever else is recorded of the same trial."""
+        # Whatever its checks say: what neither side ended was cut off, and that is a failure.
         if each.impossible_ending:
             return False
         if self.options.as_recorded:
@@ -242,7 +246,6 @@ class JudgedRecord:
 
     @cached_property
     def outcomes(self) -> list[Outcome]:
-        """Every planned trial as statistics see it."""
         return [
             Outcome(*slot, passed, reason=None if passed is not None else self._reason(slot))
             for slot, passed in self.by_trial.items()
@@ -277,10 +280,6 @@ class JudgedRecord:
     def problems(self) -> Counter[str]:
         """The number of simulations without a verdict, by the reason."""
         return Counter(each.problem for each in self.simulations if each.problem)
-
-
-def _is_lost(report: Tau2Report) -> bool:
-    return bool(mapping(report.raw, FILED))
 
 
 def _is_known(domain: str | None) -> bool:

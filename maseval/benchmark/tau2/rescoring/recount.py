@@ -21,7 +21,6 @@ class Recount(JudgedRecord):
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """The faults of the record, and cautions."""
         return record_findings(self)
 
     @property
@@ -35,17 +34,14 @@ class Recount(JudgedRecord):
 
     @property
     def verdicts(self) -> int:
-        """The number of planned simulations that have a new verdict."""
         return sum(passed is not None for passed in self.by_trial.values())
 
     @property
     def passes(self) -> int:
-        """The number of planned simulations that passed."""
         return sum(passed is True for passed in self.by_trial.values())
 
     @property
     def open(self) -> int:
-        """The number of planned simulations that wait for a judge."""
         return sum(each.reason == NEEDS_JUDGE for each in self.outcomes)
 
     @property
@@ -67,7 +63,6 @@ class Recount(JudgedRecord):
 
     @property
     def agreeing(self) -> int:
-        """The number of recorded verdicts that were confirmed."""
         return sum(each.agrees for each in self.simulations)
 
     @property
@@ -123,6 +118,7 @@ class Recount(JudgedRecord):
         judge = self.model
         if judge is None:
             return []
+        # A number by rule must never stand without saying so.
         if judge.model == RULE:
             return [f"judge: rule, not the official number; {MEASURED}"]
         file = f" from {judge.record.path.name}" if judge.record else ""

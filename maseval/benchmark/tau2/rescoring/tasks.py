@@ -38,6 +38,7 @@ def task_content(task: RawTaskLike) -> str:
 
 def differing_parts(theirs: RawTaskLike, ours: RawTaskLike) -> list[str]:
     """Return the parts of a task that differ from the benchmark's."""
+    # As nearly all tasks are, which saves parsing both.
     if theirs == ours:
         return []
     a, b = _parts(theirs), _parts(ours)
@@ -112,6 +113,7 @@ def _actions(task: RawTaskLike | None) -> Sequence[object]:
 
 
 def _content(actions: Sequence[object]) -> str:
+    # The releases differ in the other keys of an action.
     kept = ("action_id", "name", "arguments")
     return canonical_json([[mapping(action).get(key) for key in kept] for action in actions])
 
@@ -167,6 +169,7 @@ def planned_trials(
     tasks = dict.fromkeys(slot[:2] for slot in found)
     if domain is not None:
         tasks |= dict.fromkeys((domain, task_id) for task_id in task_ids)
+    # One forged number of a trial could otherwise ask for more places than fit into memory.
     if len(tasks) * trials > MOST_SIMULATIONS:
         raise ResultFileError(
             f"the record plans {excerpt(trials, 20)} trials of each of {len(tasks):,} tasks, more "

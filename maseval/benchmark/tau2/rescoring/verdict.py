@@ -57,6 +57,7 @@ def marks_of(simulation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 NEEDS_JUDGE = "its verdict needs a judge model"
 FOREIGN_TASK = "no such task in the domain"
+# Other programs may multiply the parts of a reward in another order.
 _TOLERANCE = 1e-9
 _BROKEN_OFF = TerminationReason.INFRASTRUCTURE_ERROR.value
 _CHECKS = {
@@ -112,6 +113,7 @@ class JudgedSimulation:
         if self.status in AGENT_FAILURES:
             return None
         broken = self.status if self.status in RERUN_STATUSES else None
+        # A release that does not know this ending has no accidents: there it is a failure.
         if self.ending == _BROKEN_OFF and not self.foreign_ending:
             broken = broken or self.ending
         return self.problem if self.stopped else broken or self.problem
@@ -153,6 +155,12 @@ class JudgedSimulation:
         if self.is_relabelled:
             return f"recorded as {self.status}, but its last message is the user's stop"
         return self.differences[0] if self.differences else None
+
+    @property
+    def is_explained(self) -> bool:
+        """True if there is a finding of its own for why the two verdicts differ."""
+        faulty = self.contradiction or self.fault or self.checked_task
+        return bool(faulty) or self.foreign_ending or self.is_by_judge_alone
 
     @property
     def is_by_judge_alone(self) -> bool:
@@ -222,13 +230,24 @@ def judge(
     checks: RewardInfo | None = None
     without_judge = False
     if model is not None:
+        # The answers of a judge are kept by simulation.
         model.key = slot._asdict()
     try:
-        checks = None if problem else _score(report, simulation, domain, release, task, model)
+        if problem is None:
+            checks = score_simulation(
+                simulation,
+                domain=domain,
+                task=task,
+                solo=report.solo,
+                version=release,
+                # v1.0.1 accepts other answers when it grades again.
+                lenient_replay=release.rules.replay.can_be_lenient,
+                nl_model=model,
+                texts=text_or_none(report.texts.get("name")),
+            )
     except (NoJudgeError, JudgeReplyError) as error:
-        without_judge = error.so_far is not None and not is_successful(error.so_far["reward"])
-        checks = error.so_far if without_judge else None
-        problem = None if without_judge else NEEDS_JUDGE
+        checks = error.certain_failure
+        without_judge, problem = checks is not None, None if checks else NEEDS_JUDGE
     except UnknownTaskError:
         problem = FOREIGN_TASK
     recorded = _recorded_verdict(report)
@@ -288,27 +307,6 @@ def _recorded_verdict(report: Tau2Report) -> Mapping[str, object]:
     return {"reward": float(report.kind == "pass") if reward is None else reward}
 
 
-def _score(
-    report: Tau2Report,
-    simulation: Mapping[str, Any],
-    domain: Domain,
-    release: Release,
-    task: Mapping[str, Any] | None,
-    model: Judge | None,
-) -> RewardInfo:
-    return score_simulation(
-        simulation,
-        domain=domain,
-        task=task,
-        solo=report.solo,
-        version=release,
-        # v1.0.1 accepts other answers when it grades again.
-        lenient_replay=release.rules.replay.can_be_lenient,
-        nl_model=model,
-        texts=text_or_none(report.texts.get("name")),
-    )
-
-
 def _shown_contradiction(report: Tau2Report, reward: float | None) -> str | None:
     """Return how a report shows another verdict than that of its own checks, or None."""
     kind = report.kind
@@ -355,6 +353,7 @@ def contradiction(verdict: Mapping[str, object]) -> str | None:
         if met is not None and number(value) != float(met):
             says = "passed" if met else "failed"
             return f"its breakdown gives {kind} {value}, but its own check {says}"
+    # A reward is the product of its parts: if only one of the two was edited, this shows it.
     parts = [part for value in breakdown.values() if (part := number(value)) is not None]
     if reward is None or not parts or _same(math.prod(parts), reward):
         return None
@@ -362,6 +361,7 @@ def contradiction(verdict: Mapping[str, object]) -> str | None:
 
 
 def _differing(found: RewardInfo, recorded: Mapping[str, object]) -> Iterator[str]:
+    # Some forks record the reward alone.
     if not recorded.get("reward_breakdown"):
         return
     for kind in _CHECKS:
@@ -391,6 +391,7 @@ def unknown_tool(simulation: Mapping[str, Any], domain: Domain) -> str | None:
         for call in message.get("tool_calls") or ():
             names[call.get("id")] = call["name"]
         name = names.get(message.get("id")) if message.get("role") == "tool" else None
+        # An error is what every domain answers to a tool that it lacks.
         if name and not message.get("error") and not domain.has_tool(name):
             return name
     return None

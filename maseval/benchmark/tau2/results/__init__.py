@@ -3,7 +3,6 @@
 from maseval.benchmark.tau2.formats.simulation import RunInfo, SimulationForm
 from maseval.benchmark.tau2.results.layout import ResultsFormatError, has_simulations, layout_of
 from maseval.benchmark.tau2.results.reading import ResultsFile
-from maseval.benchmark.tau2.results.recorded import RecordedFile
 from maseval.benchmark.tau2.results.trajectories import read_results
 from maseval.benchmark.tau2.results.writing import (
     ExportSummary,
@@ -15,7 +14,6 @@ from maseval.benchmark.tau2.results.writing import (
 __all__ = [
     "ExportSummary",
     "Omitted",
-    "RecordedFile",
     "ResultsFile",
     "ResultsFormatError",
     "RunInfo",

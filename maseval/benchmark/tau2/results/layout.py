@@ -47,7 +47,6 @@ class JsonStreamError(MASEvalError, ValueError):
 
     def __init__(self, problem: str, offset: int) -> None:
         super().__init__(f"{problem} at character {offset}")
-        self.problem = problem
         self.offset = offset
 
 
@@ -61,6 +60,7 @@ class JsonStream:
     def __init__(
         self, file: IO[bytes], *, chunk: int = CHUNK, longest: int = LONGEST_VALUE
     ) -> None:
+        # Some editors put a byte order mark before the text.
         self._file = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
         self._longest = longest
         self._chunk = chunk
@@ -296,7 +296,9 @@ _LINE_KEYS = frozenset({"simulation", "messages"})
 def simulation_files(path: Path, index: object) -> list[Path]:
     """The files beside a ``results.json``, by name; they must be those that its index lists."""
     files = sorted(
-        (path.parent / SIMULATIONS_NAME).glob("*.json"), key=lambda file: os.fsencode(file.name)
+        # Names need not be valid text, and their order must not depend on the machine's language.
+        (path.parent / SIMULATIONS_NAME).glob("*.json"),
+        key=lambda file: os.fsencode(file.name),
     )
     if not isinstance(index, list):
         return files
@@ -332,26 +334,21 @@ def has_simulations(path: Path) -> bool:
     """Return True if a file is a results file, or the ``results.json`` of a folder."""
     try:
         with open_json(path) as stream:
-            if any(name in _SIMULATION_KEYS for name in member_names(stream)):
-                return True
-        return _is_trajectory(path)
+            for name in stream.members() if stream.peek() == "{" else ():
+                if name in _SIMULATION_KEYS:
+                    return True
+                if name != "schema_version":
+                    stream.skip()
+                # ATIF is told by its name: other programs have steps in their files, too.
+                elif str(stream.value()).startswith("ATIF"):
+                    return True
     except (ResultsFormatError, OSError):
         return False
-
-
-def _is_trajectory(path: Path) -> bool:
-    """Return True for ATIF by its name; other programs have steps in their files, too."""
-    with open_json(path) as stream:
-        for name in stream.members() if stream.peek() == "{" else ():
-            if name == "schema_version":
-                return str(stream.value()).startswith("ATIF")
-            stream.skip()
     return False
 
 
 @contextmanager
 def open_json(path: Path) -> Iterator[JsonFile]:
-    """Open a JSON file whose errors name the file."""
     try:
         with JsonFile(path) as stream:
             yield stream

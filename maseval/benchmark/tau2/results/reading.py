@@ -10,7 +10,6 @@ Three forms are recognised by their content, packed with gzip or not:
 After tau2-bench v0.2.0, src/tau2/data_model/simulation.py (MIT, Sierra Research).
 """
 
-import hashlib
 import logging
 import os
 from collections.abc import Iterator, Mapping
@@ -44,13 +43,14 @@ from maseval.benchmark.tau2.results.layout import (
     simulation_files,
 )
 from maseval.benchmark.tau2.results.recorded import (
+    BY_DEFAULT,
     BY_FORM,
     Claims,
     OnMalformed,
     report_of_malformed,
     report_of_recorded,
 )
-from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.benchmark.tau2.world.state.records import hash_json
 from maseval.core.outcome import MOST_SIMULATIONS
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import Report
@@ -85,7 +85,7 @@ def recorded_domain(info: Mapping[str, object]) -> str | None:
 class ResultsFile:
     """A results file, or folder, that may be larger than memory. Iterating gives the simulations.
 
-    To others it is a ``RecordedFile``, which is judged like a run of our own.
+    Its reports are judged like those of a run of our own.
 
     Each iteration reads the file from the start. A file that is cut off gives its whole
     simulations and then a ``ResultsFormatError``.
@@ -125,7 +125,6 @@ class ResultsFile:
 
     @cached_property
     def tasks(self) -> dict[str, RawTask]:
-        """The tasks in the file, by id; lines have none."""
         tasks = self._member("tasks") or []
         if not isinstance(tasks, list):
             raise ResultsFormatError(
@@ -140,29 +139,31 @@ class ResultsFile:
     @cached_property
     def claims(self) -> Claims:
         """The claims of the file about itself, with a hash of all its settings; lines make none."""
-        claims = Claims(name=self.path.name)
         if self.layout == "lines":
-            return claims
+            return Claims(name=self.path.name)
         # Forks write the form of v0.2.0, too; only a later one says something.
-        if self.form != DEFAULT_RELEASE.name:
-            claims.version, claims.version_from = self.form, BY_FORM
+        is_later = self.form != DEFAULT_RELEASE.name
         info = self.raw_info
         trials = whole_number(info.get("num_trials"))
-        claims.domain_name = recorded_domain(info)
-        claims.tasks = self.tasks
-        claims.policy = text_or_none(mapping(info, "environment_info").get("policy"))
-        claims.num_trials = trials if trials is not None and trials > 0 else None
-        claims.seed = whole_number(info.get("seed"))
         sides = {side: mapping(info, f"{side}_info") for side in _SIDES}
-        claims.setup = {
-            **{
-                side: {key: text_or_none(given.get(key)) for key in ("implementation", "llm")}
-                for side, given in sides.items()
+        return Claims(
+            name=self.path.name,
+            domain_name=recorded_domain(info),
+            tasks=self.tasks,
+            policy=text_or_none(mapping(info, "environment_info").get("policy")),
+            num_trials=trials if trials is not None and trials > 0 else None,
+            version=self.form if is_later else None,
+            version_from=BY_FORM if is_later else BY_DEFAULT,
+            seed=whole_number(info.get("seed")),
+            setup={
+                **{
+                    side: {key: text_or_none(given.get(key)) for key in ("implementation", "llm")}
+                    for side, given in sides.items()
+                },
+                **{key: info.get(key) for key in ("max_steps", "max_errors", "seed", "num_trials")},
+                "info_sha256": hash_json(info),
             },
-            **{key: info.get(key) for key in ("max_steps", "max_errors", "seed", "num_trials")},
-            "info_sha256": hashlib.sha256(canonical_json(info).encode()).hexdigest(),
-        }
-        return claims
+        )
 
     def reports(self, on_malformed: OnMalformed | None = None) -> Iterator[Report]:
         """Yield a report for each simulation, with the verdict that is recorded.
@@ -171,6 +172,7 @@ class ResultsFile:
         which the error is raised. An error in the file itself is always raised.
         """
         for index, value in enumerate(self._values()):
+            # A packed file of a few kilobytes may hold simulations without end.
             if index == MOST_SIMULATIONS:
                 raise ResultsFormatError(
                     f"{self.path} holds more than {MOST_SIMULATIONS:,} simulations; split it"
@@ -213,6 +215,7 @@ class ResultsFile:
         count = 0
         try:
             with JsonFile(self.path) as stream:
+                # One object after the other, whatever white space is between them.
                 lines = iter(lambda: stream.value() if stream.peek() else _END, _END)
                 whole = self.layout == "results"
                 for value in listed_simulations(stream, self.path) if whole else lines:
@@ -232,9 +235,6 @@ class ResultsFile:
     def _read(self, index: int, value: object) -> dict[str, Any]:
         if self.layout == "lines":
             return self._from_line(index, value)
-        return self._from_results(index, value)
-
-    def _from_results(self, index: int, value: object) -> dict[str, Any]:
         domain, solo, voice = self._setting
         if voice:
             raise ResultsFormatError(f"{self.path}, simulation {index}: {NOT_SUPPORTED}")
@@ -262,6 +262,7 @@ class ResultsFile:
         try:
             first = next(self._values(), None)
             if first is not None:
+                # v1.0.1 writes this key into every simulation, and v0.2.0 does not know it.
                 later = "mode" in mapping(first)
             else:
                 with open_json(self.path) as stream:

@@ -77,7 +77,7 @@ class TaskNames:
 
 
 class TrajectoryFile(ResultsFile):
-    """Trajectories as a ``RecordedFile``: one in a file, one on each line, or a folder of files."""
+    """Trajectories, read like a results file: one in a file, one a line, or a folder of files."""
 
     def __init__(self, path: str | os.PathLike[str], task: str | None = None) -> None:
         self.path, self.layout = Path(path), "trajectories"
@@ -144,6 +144,7 @@ def read_results(path: str | os.PathLike[str], task: str | None = None) -> Resul
     """
     folder = Path(path)
     if folder.is_dir():
+        # A results folder of v1.0.1 has a JSON file for each simulation as well.
         is_atif = not (folder / RESULTS_NAME).is_file() and bool(trajectory_files(folder))
     else:
         is_atif = layout_of(folder) == "trajectories"
@@ -158,6 +159,7 @@ def _simulation(found: Trajectory, told: Mapping[str, object], file: str) -> dic
         **known,
         **{key: each for key, each in told.items() if key != "domain"},
     }
+    # Ours say everything themselves.
     if not found.own:
         _require(record)
     return record
@@ -176,6 +178,7 @@ def _describe(found: Trajectory, file: str) -> dict[str, Any]:
         "duration": _seconds(times),
         "termination_reason": TerminationReason.USER_STOP.value if stopped else None,
         "agent_cost": sum(costs) if costs else None,
+        # A stranger's record has what the agent asked for, and not what its user cost.
         "user_cost": None,
     }
 

@@ -18,7 +18,7 @@ from uuid import NAMESPACE_OID, uuid5
 from maseval.benchmark.tau2.data import VARIANT_MARK, title_of
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_guidelines, load_raw_task
 from maseval.benchmark.tau2.domains import Domain, domain_named
-from maseval.benchmark.tau2.domains.releases import Release, release_named, release_of
+from maseval.benchmark.tau2.domains.releases import AnyVersion, Release, release_named, release_of
 from maseval.benchmark.tau2.formats.message import (
     OVERRIDE,
     PERTURBED,
@@ -34,12 +34,13 @@ from maseval.benchmark.tau2.formats.simulation import (
     with_keys,
 )
 from maseval.benchmark.tau2.results.layout import RUN_INFO, SIMULATION, TASK, check_form
-from maseval.core.exceptions import ConfigurationError, OutputExistsError
+from maseval.benchmark.tau2.scoring.case import Case, open_case
+from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import Part, mapping
 from maseval.core.report import Report, TaskExecutionStatus
 from maseval.core.storage import strict_json
-from maseval.core.storage.files import atomic_file, write_json
+from maseval.core.storage.files import atomic_file, check_free, make_room, write_json
 from maseval.core.task import ChosenSubset
 from maseval.core.tracing import now
 from maseval.core.words import text_or_none
@@ -66,18 +67,12 @@ class Tau2Report(RecordedReport):
 
     @property
     def domain_name(self) -> str | None:
-        """The domain in which it was run, or that of its task."""
         return text_or_none(self.settings.get("domain") or self.metadata.get("domain"))
 
     @property
     def recorded_verdict(self) -> Mapping[str, object]:
         """The checks that an evaluator recorded; nothing if there are none."""
         return next(filter(None, (each.reward_info for each in self.evaluations)), {})
-
-    @cached_property
-    def form(self) -> "dict[str, Any] | Omitted":
-        """The simulation in the form of its release, or why there is none."""
-        return simulation_of(cast("Report", self.raw))
 
     @property
     def is_scripted(self) -> bool:
@@ -91,13 +86,91 @@ class Tau2Report(RecordedReport):
 
     @cached_property
     def release(self) -> Release:
-        return release_of_report(cast("Report", self.raw))
+        """The release that it was run by; without a record of it, v0.2.0."""
+        return release_named(cast(AnyVersion, self.settings.get("version")))
 
     @property
     def world(self) -> Domain:
         """The domain with the tools of the release, lenient where the run was."""
         domain = self.release.domain(str(self.settings.get("domain")))
         return domain.lenient if self.lenient else domain
+
+    @cached_property
+    def form(self) -> "dict[str, Any] | Omitted":
+        """The simulation as its release writes it.
+
+        One that ended in a way that the release does not know, such as a failed request, is
+        ``Omitted``.
+        """
+        rules, recorded = self.release.rules, self.conversation
+        if not recorded:
+            return self._omit("no conversation is recorded")
+        if recorded.get("termination_reason") not in rules.loop.endings:
+            return self._omit(f"{title_of(rules.version)} has no termination reason for it")
+        messages: list[Any] = [
+            {
+                **rules.files.message(each),
+                # The form has no place for these, but without them the calls cannot be made again.
+                **{key: each[key] for key in (OVERRIDE, PERTURBED) if key in each},
+            }
+            for each in cast("list[Any]", recorded["messages"] or ())
+        ]
+        verdict = self.recorded_verdict or None
+        return self._complete({**recorded, "reward_info": verdict, "messages": messages})
+
+    @cached_property
+    def case(self) -> Case:
+        """The conversation in its world, replayed as in a grading after the run."""
+        return self.open_case(graded=True)
+
+    def open_case(self, *, graded: bool) -> Case:
+        """Return the conversation in its world; only one that has a ``form`` can be opened."""
+        assert not isinstance(self.form, Omitted)
+        version, task = self.release.name, self.judged_by
+        return open_case(
+            self.form, self.world, task, solo=self.solo, version=version, graded=graded
+        )
+
+    def infrastructure_error(self) -> dict[str, Any] | None:
+        """Return the form stored for an ``Omitted`` one; None in releases that store nothing."""
+        reason = TerminationReason.INFRASTRUCTURE_ERROR
+        if reason not in self.release.rules.loop.endings:
+            return None
+        when = self.started_at
+        placeholder: dict[str, object] = {
+            # Made of its place, so that every export of a run gives the same file.
+            "id": str(uuid5(NAMESPACE_OID, f"{self.task_id}/{self.trial}")),
+            "timestamp": when,
+            "start_time": when,
+            "end_time": when,
+            "duration": 0.0,
+            "termination_reason": reason.value,
+            "messages": [],
+            "info": {
+                "error": self.error.message,
+                "error_type": self.error.type,
+                "error_traceback": self.error.traceback,
+                "failed_after_attempts": len(self.attempts) + 1,
+            },
+        }
+        return self._complete(placeholder)
+
+    def _complete(self, simulation: Mapping[str, object]) -> dict[str, Any]:
+        trial, seed = self.trial, cast("int | None", self.seed)
+        known = {
+            **simulation,
+            "task_id": self.task_id,
+            "trial": trial,
+            "seed": None if seed is None else trial_seed(seed, trial),
+        }
+        keys = self.release.rules.files.simulation
+        return {key: known.get(key, default) for key, default in keys.items()}
+
+    def _omit(self, reason: str) -> "Omitted":
+        status = self.status or "unknown"
+        if status != TaskExecutionStatus.SUCCESS.value and self.error.message:
+            reason = f"{reason}: {self.error.message}"
+        return Omitted(self.task_id, self.trial, status, reason)
 
 
 class Omitted(NamedTuple):
@@ -110,80 +183,8 @@ class Omitted(NamedTuple):
 
 
 def simulation_of(report: Report) -> dict[str, Any] | Omitted:
-    """Return the simulation of a repetition, as its release writes it.
-
-    A repetition that ended in a way that the release does not know, such as a failed request, is
-    ``Omitted``.
-    """
-    rules = release_of_report(report).rules
-    recorded = environment_of(report).get("simulation")
-    if not recorded:
-        return _make_omitted(report, "no conversation is recorded")
-    if recorded.get("termination_reason") not in rules.loop.endings:
-        return _make_omitted(report, f"{title_of(rules.version)} has no termination reason for it")
-    messages = [
-        {
-            **rules.files.message(each),
-            **{key: each[key] for key in (OVERRIDE, PERTURBED) if key in each},
-        }
-        for each in recorded["messages"] or ()
-    ]
-    verdicts = (entry.get("reward_info") for entry in report.get("eval") or ())
-    verdict = next((each for each in verdicts if each is not None), None)
-    return _form(report, {**recorded, "reward_info": verdict, "messages": messages})
-
-
-def release_of_report(report: Report) -> Release:
-    """Return the release that a repetition was run by; without a record of it, v0.2.0."""
-    environment = (report.get("config") or {}).get("environment") or {}
-    return release_named(environment.get("version"))
-
-
-def _form(report: Report, simulation: Mapping[str, Any]) -> dict[str, Any]:
-    keys, trial = release_of_report(report).rules.files.simulation, report["repeat_idx"]
-    known = {
-        **simulation,
-        "task_id": report["task_id"],
-        "trial": trial,
-        "seed": None if (seed := report.get("seed")) is None else trial_seed(seed, trial),
-    }
-    return {key: known.get(key, default) for key, default in keys.items()}
-
-
-def infrastructure_error(report: Report) -> dict[str, Any] | None:
-    """Return the form stored for an ``Omitted`` repetition; None in releases that store nothing."""
-    if TerminationReason.INFRASTRUCTURE_ERROR not in release_of_report(report).rules.loop.endings:
-        return None
-    error, when = report.get("error") or {}, report.get("started_at")
-    placeholder = {
-        "id": str(uuid5(NAMESPACE_OID, f"{report['task_id']}/{report['repeat_idx']}")),
-        "timestamp": when,
-        "start_time": when,
-        "end_time": when,
-        "duration": 0.0,
-        "termination_reason": TerminationReason.INFRASTRUCTURE_ERROR.value,
-        "messages": [],
-        "info": {
-            "error": error.get("error_message"),
-            "error_type": error.get("error_type"),
-            "error_traceback": error.get("traceback"),
-            "failed_after_attempts": len(report.get("attempts") or ()) + 1,
-        },
-    }
-    return _form(report, placeholder)
-
-
-def environment_of(report: Report) -> Mapping[str, Any]:
-    environment: Mapping[str, object] = (report.get("traces") or {}).get("environment") or {}
-    return environment
-
-
-def _make_omitted(report: Report, reason: str) -> Omitted:
-    status = report.get("status", "unknown")
-    error = report.get("error") or {}
-    if status != TaskExecutionStatus.SUCCESS.value and error.get("error_message"):
-        reason = f"{reason}: {error['error_message']}"
-    return Omitted(report["task_id"], report["repeat_idx"], status, reason)
+    """Return the simulation of a repetition as its release writes it; see ``Tau2Report.form``."""
+    return Tau2Report(report).form
 
 
 logger = logging.getLogger(__name__)
@@ -233,16 +234,13 @@ def export_results(
         overwrite: Replace a file that is there.
     """
     target = Path(path)
-    if target.exists() and not overwrite:
-        raise OutputExistsError(
-            f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        )
-    target.parent.mkdir(parents=True, exist_ok=True)
+    check_free(target, overwrite)
+    make_room(target)
     with tempfile.TemporaryFile(dir=target.parent) as spool:
         # The tasks and the number of trials stand before the simulations, but are known after.
         export = _Export(spool, domain)
         for report in reports:
-            export.add(report)
+            export.add(Tau2Report(report))
         with atomic_file(target) as file:
             export.write(file, dict(info or {}))
     listed = target.with_name(f"{target.stem}.omitted.json")
@@ -269,7 +267,7 @@ class _Export:
         self._policies: dict[tuple[bool, str | None], str] = {}
         self._domain = None if domain is None else domain_named(domain)
         self._config: Mapping[str, object] = {}
-        self._seed: int | None = None
+        self._seed: object = None
         self._task_ids: dict[str, None] = {}
         self._num_trials = 0
         self._overridden = 0
@@ -285,24 +283,25 @@ class _Export:
             )
         return self._domain
 
-    def add(self, report: Report) -> None:
+    def add(self, report: Tau2Report) -> None:
         self._note_domain(report)
-        self._num_trials = max(self._num_trials, report["repeat_idx"] + 1)
-        self._task_ids[report["task_id"]] = None
-        found = simulation_of(report)
-        simulation = infrastructure_error(report) if isinstance(found, Omitted) else found
-        if simulation is None:
-            assert isinstance(found, Omitted)
-            self.omitted.append(found)
-            return
+        self._num_trials = max(self._num_trials, report.trial + 1)
+        self._task_ids[report.task_id] = None
+        simulation = report.form
+        if isinstance(simulation, Omitted):
+            stored = report.infrastructure_error()
+            if stored is None:
+                self.omitted.append(simulation)
+                return
+            simulation = stored
         if describe_overrides(simulation["messages"] or ()) is not None:
             simulation["messages"] = without_overrides(simulation["messages"])
             self._overridden += 1
         if not self.written:  # the first one's configuration stands for the whole run's
-            self._config, self._seed = report.get("config") or {}, report.get("seed")
+            self._config, self._seed = mapping(report.raw, "config"), report.seed
         if self.release.rules.files.keeps_policy and simulation["messages"]:
             simulation["policy"] = self._policy(report)
-        where = f"report of task {report['task_id']!r}, repetition {report['repeat_idx']}"
+        where = f"report of task {report.task_id!r}, repetition {report.trial}"
         check_form(SIMULATION, simulation, where)
         form = strict_json.dumps(simulation)
         self._spool.write(b",\n" * bool(self.written) + form.encode("ascii"))
@@ -312,15 +311,13 @@ class _Export:
     def release(self) -> Release:
         return self._release or release_of(self.domain)
 
-    def _policy(self, report: Report) -> str:
-        environment = (report.get("config") or {}).get("environment") or {}
-        solo = bool(environment.get("solo"))
-        own = self.domain.task_policy
-        key = solo, report["task_id"] if own else None
+    def _policy(self, report: Tau2Report) -> str:
+        solo, own = report.solo, self.domain.task_policy
+        key = solo, report.task_id if own else None
         if key not in self._policies:
             folder = load_domain_config(self.domain, version=self.release)["db_path"].parent
             self._policies[key] = (
-                own(folder, solo, self._raw_task(report["task_id"]))
+                own(folder, solo, self._raw_task(report.task_id))
                 if own
                 else self.domain.policy(folder, solo=solo)
             )
@@ -352,11 +349,11 @@ class _Export:
         rest = (f',\n"{key}": {strict_json.dumps(value)}' for key, value in form.results.items())
         file.write(f"\n]{''.join(rest)}}}\n".encode("ascii"))
 
-    def _note_domain(self, report: Report) -> None:
-        name = environment_of(report).get("domain")
+    def _note_domain(self, report: Tau2Report) -> None:
+        name = report.environment.get("domain")
         if name is None:
             return
-        release = release_of_report(report)
+        release = report.release
         self._release = self._release or release
         if release.name != self._release.name:
             raise ConfigurationError(
@@ -364,7 +361,7 @@ class _Export:
                 "has one release; export each by itself"
             )
         if self._domain is None:
-            self._domain = self._release.domain(domain_named(name))
+            self._domain = self._release.domain(str(name))
         elif name != self._domain.name:
             raise ConfigurationError(
                 f"reports of {self._domain.name} and {name}: a results file has one domain; "
@@ -413,6 +410,7 @@ def run_info(
 
 def _agent_info(agents: Mapping[str, Mapping[str, Any]], mode: str) -> SideInfo:
     only = next(iter(agents.values())) if len(agents) == 1 else {}
+    # Only the reference agent is what the original calls by these names.
     ours = list(agents) == [_DEFAULT_AGENT]
     args, policy = only.get("llm_args"), only.get("reasoning_policy")
     if policy is not None:  # which the original does not have

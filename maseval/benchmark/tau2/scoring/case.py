@@ -74,13 +74,13 @@ class Case(NamedTuple):
     def messages(self) -> Sequence[Tau2Message]:
         """The messages; a ``ReplayError`` if the recording has none."""
         if self.recording.silent:
+            # What the original raises when it goes through them.
             text = "'NoneType' object is not iterable"
             raise ReplayError(text, None, original=TypeError(text))
         return self.recording.messages
 
     @property
     def stage(self) -> TaskStage:
-        """The stage on which its task begins."""
         return self.setting.stage()
 
     @property
@@ -166,11 +166,12 @@ def open_case(
     recording = read_recording(simulation, messages_required=rules.evaluation.messages_required)
     chosen = release.domain(domain)
     if data_dir is None and isinstance(task, Task):
+        # A loaded task remembers where it was loaded from.
         data_dir = task.environment_data.get("data_dir")
     own = None if data_dir is None else Path(data_dir)
     folder = _folder(chosen, own, default_data_dir(chosen.version))
     if task is None:
-        known = _task_named(chosen, recording, release, own, folder)
+        known = _find_task(chosen, recording, release, own, folder)
     else:
         known = KnownTask.of(task)
     return Case(recording, Setting(chosen, folder, known.spec, solo, rules), known.raw)
@@ -183,7 +184,7 @@ def _folder(domain: Domain, data_dir: Path | None, cache: Path) -> Path:
     return domain_folder(domain, names, data_dir)
 
 
-def _task_named(
+def _find_task(
     domain: Domain,
     recording: RecordedConversation,
     release: Release,
@@ -194,8 +195,10 @@ def _task_named(
         raise SimulationFormatError(
             "task_id is None; it must name a task of the domain, or the task must be given"
         )
+    # The rules of one release may judge by the tasks of another.
     source = release.tasks_of.domain(domain) if release.tasks_of else domain
     if source is not domain:
+        # A folder of the user's own has the files of one release, and not the tasks of another.
         data_dir, folder = None, _folder(source, None, default_data_dir(source.version))
     return _known_task(source, recording.task_id, folder, data_dir, _hashes_of_tasks(source))
 
@@ -208,6 +211,7 @@ def _hashes_of_tasks(source: Domain) -> tuple[TaskHashes, ...]:
     return tuple(task_hashes(file) for file in files if file.exists())
 
 
+# The hashes are there to have an edited file read again.
 @lru_cache(maxsize=4096)
 def _known_task(
     domain: Domain,
@@ -222,6 +226,8 @@ def _known_task(
 def _raw_form(task: AnyTask) -> Mapping[str, Any]:
     match task:
         case Task():
+            # A loaded task holds its parts in other places: they are put back where its author had
+            # them.
             told = {key: task.user_data.get(key) for key in ("persona", "instructions")}
             return {
                 "id": task.id,

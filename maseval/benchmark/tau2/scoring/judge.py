@@ -18,6 +18,7 @@ from maseval.benchmark.tau2.wording import OURS
 from maseval.core.exceptions import ConfigurationError, UndecidedError
 from maseval.core.judge import Judge, Question
 from maseval.core.model import ModelAdapter
+from maseval.core.report_parts import is_successful
 from maseval.core.task import Task
 from maseval.core.words import count_of, excerpt
 
@@ -26,22 +27,28 @@ OFFICIAL_JUDGE = "gpt-4.1-2025-04-14"
 _TEMPLATE = "{{system}}\n---\n{{request}}"
 
 
-class NoJudgeError(ConfigurationError):
-    """There are natural-language assertions to judge, but no model to judge them.
+class _NotJudged:
+    """``so_far`` is the verdict of all other checks.
 
-    ``so_far`` is the verdict of all other checks. If its reward is 0, no judge can change it.
     ``match`` says whether the company's and the customer's database ended as they should.
     """
 
     so_far: RewardInfo | None = None
     match: tuple[bool, bool] | None = None
 
+    @property
+    def certain_failure(self) -> RewardInfo | None:
+        """The verdict if another check has failed, as no judge can change it then."""
+        found = self.so_far
+        return None if found is None or is_successful(found["reward"]) else found
 
-class JudgeReplyError(UndecidedError):
-    """The judge did not say, for each assertion, whether it is met; ``so_far`` as above."""
 
-    so_far: RewardInfo | None = None
-    match: tuple[bool, bool] | None = None
+class NoJudgeError(_NotJudged, ConfigurationError):
+    """There are natural-language assertions to judge, but no model to judge them."""
+
+
+class JudgeReplyError(_NotJudged, UndecidedError):
+    """The judge did not say, for each assertion, whether it is met."""
 
 
 class JudgedAssertions(BaseModel):
@@ -81,6 +88,7 @@ def judge(
         params=wording.judge_params(asked.model_id),
         read=read,
     )
+    # The original asks each time, and keeps no answers.
     if strict and isinstance(asked.model, ModelAdapter):
         texts = question.messages({"system": system, "request": request})
         reply = asked.model.chat(texts, generation_params=question.params).content
@@ -92,6 +100,7 @@ def judge(
         raise NoJudgeError(str(found.undecided))
     what = "did not answer" if found.unanswered else "gave no answer that can be used"
     error = JudgeReplyError(f"the judge {asked.model_id} {what}: {found.undecided}")
+    # A provider that failed may be asked again; an answer that cannot be read is final.
     error.unanswered = found.unanswered
     raise error
 
@@ -110,12 +119,14 @@ def _check(result: Mapping[str, object]) -> dict[str, object]:
 
 
 def _read_with_care(assertions: Sequence[str], reply: str) -> JudgedAssertions:
+    # Many models put a fence or a sentence around their JSON.
     first, last = reply.find("{"), reply.rfind("}")
     try:
         answer = json.loads(reply[first : last + 1])
     except (ValueError, RecursionError) as error:
         raise JudgeReplyError(f"{excerpt(reply)!r} is not a JSON object: {error}") from error
     results = answer.get("results") if isinstance(answer, dict) else None
+    # An assertion that was passed over would otherwise count as met.
     if not isinstance(results, list) or len(results) != len(assertions):
         found = len(results) if isinstance(results, list) else "no"
         raise JudgeReplyError(

@@ -64,6 +64,7 @@ def check_environment(case: Case, criteria: Criteria) -> CheckOutcome:
     A conversation whose replay gives other answers raises a ``ReplayError``.
     """
     if not criteria.look_at_the_world:
+        # As in the original: where nothing is looked for, the databases count as matching.
         untouched: DBCheck = {"db_match": True, "db_reward": 1.0}
         return CheckOutcome(
             found={"db_check": untouched}, note="No expected actions or env assertions"
@@ -119,14 +120,15 @@ def check_communication(case: Case, criteria: Criteria) -> CheckOutcome:
     """Did the agent say all that it had to say?"""
     if not criteria.communicate_info:
         return CheckOutcome({RewardType.COMMUNICATE: 1.0}, note="No communicate_info to evaluate")
-    said = [
-        (text, text.lower().replace(",", ""))
-        for message in case.messages
-        if message["role"] == "assistant" and (text := spoken_text(message))
-    ]
+    said = [(text, text.lower().replace(",", "")) for text in _said_by_agent(case)]
     checks = [_check_info(info, said) for info in criteria.communicate_info]
     reward = float(all(check["met"] for check in checks))
     return CheckOutcome({RewardType.COMMUNICATE: reward}, {"communicate_checks": checks})
+
+
+def _said_by_agent(case: Case) -> list[str]:
+    spoken = [spoken_text(each) for each in case.messages if each["role"] == "assistant"]
+    return [text for text in spoken if text]
 
 
 def _check_info(info: str, said: Sequence[tuple[str, str]]) -> CommunicateCheck:
@@ -176,11 +178,7 @@ def check_nl_assertions(
 def _check_by_rule(case: Case, criteria: Criteria, environment: CheckOutcome) -> list[NLCheck]:
     assert criteria.nl_assertions
     known = (case.setting.domain.name, case.rules.version) == (DOMAIN, VERSION)
-    said = [
-        text
-        for message in case.messages
-        if message["role"] == "assistant" and (text := spoken_text(message))
-    ]
+    said = _said_by_agent(case)
     ended = None if environment.match is None else all(environment.match)
     info = criteria.communicate_info or ()
     checks = decide_by_rule(criteria.nl_assertions, info, said, ended) if known else None
@@ -277,6 +275,7 @@ def score_simulation(
         version=release,
         lenient_replay=lenient_replay,
     )
+    # Words matter to a judge alone, and looking for the original's takes time.
     if nl_model is not None:
         case = case._replace(wording=wording_of(texts, release))
     kind = EvaluationType(evaluation_type)
@@ -303,6 +302,7 @@ def score(
         verdict = _verdict(case, criteria, kind, nl_model, strict)
     except ReplayError as error:
         if strict:
+            # With ``strict``, callers see the exceptions of the original.
             raise error.original from error
         return Verdict(_not_replayable(error))
     except NoJudgeError as error:
@@ -345,6 +345,7 @@ def _verdict(
                 case, criteria, nl_model, checks["env"], strict=strict
             )
     except (NoJudgeError, JudgeReplyError) as error:
+        # Whoever catches it may need no judge: what has failed by another check fails anyway.
         error.so_far, error.match = _combine(checks, criteria)
         raise
     return _combine(checks, criteria, every=kind.ignores_basis)
@@ -353,6 +354,7 @@ def _verdict(
 def _needs_judge(
     kind: EvaluationType, case: Case, criteria: Criteria, nl_model: ModelAdapter | Judge | None
 ) -> bool:
+    # The type that ignores the basis begins with the same words.
     if kind.startswith(EvaluationType.ALL_WITH_NL_ASSERTIONS):
         return True
     if kind.ignores_basis or RewardType.NL_ASSERTION not in criteria.reward_basis:
@@ -373,6 +375,7 @@ def _combine(
     breakdown: dict[str, float] = {}
     found: dict[str, Any] = {}
     basis, match = criteria.reward_basis, None
+    # The keys of a breakdown have the order in which the original writes them.
     for name in ("env", "action", "communicate", "nl") if every else checks:
         if (check := checks[name]) is not None:
             found.update(check.found)

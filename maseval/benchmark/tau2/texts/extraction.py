@@ -25,6 +25,7 @@ Extracted = TypeVar("Extracted")
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef
 
 _STRIPS = {"strip": str.strip, "lstrip": str.lstrip, "rstrip": str.rstrip}
+# What these return is not what the function around them returns.
 _INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -40,6 +41,7 @@ def _inside(scope: Scope, *names: str) -> Scope:
 
 def _bound(scope: Scope, name: str) -> ast.stmt:
     found = [node for node in scope.body if name in _names_bound_by(node)]
+    # Of a name that is bound twice, nobody could tell which text is sent.
     if len(found) != 1:
         raise SourceShapeError(f"{name} is defined {len(found)} times, not once")
     return found[0]
@@ -95,6 +97,7 @@ def _parts(node: ast.expr | None) -> TextParts:
     for value in node.values:
         match value:
             case ast.Constant(value=str() as literal):
+                # Literals side by side are one text.
                 before = found.pop() if found and isinstance(found[-1], str) else ""
                 found.append(f"{before}{literal}")
             case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
@@ -117,7 +120,7 @@ def _return_values(scope: Scope) -> list[ast.expr | None]:
     return [node.value for node in sorted(found, key=lambda each: (each.lineno, each.col_offset))]
 
 
-def _functions_marked(toolkit: Scope, decorator: str) -> Iterator[ast.FunctionDef]:
+def _marked_functions(toolkit: Scope, decorator: str) -> Iterator[ast.FunctionDef]:
     """Yield the functions of a class that it marks as tools, in source order."""
     for node in toolkit.body:
         if isinstance(node, ast.FunctionDef):
@@ -127,7 +130,7 @@ def _functions_marked(toolkit: Scope, decorator: str) -> Iterator[ast.FunctionDe
 
 
 def _tools_of(toolkit: Scope) -> list[ToolText]:
-    return list(map(_tool_text, _functions_marked(toolkit, "is_tool")))
+    return list(map(_tool_text, _marked_functions(toolkit, "is_tool")))
 
 
 def _tool_text(function: Scope) -> ToolText:
@@ -144,7 +147,6 @@ def _tool_text(function: Scope) -> ToolText:
 
 
 def _model_text(model: Scope) -> Form:
-    """Return the descriptions of a data class and its fields."""
     fields = {}
     for node in model.body:
         if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
@@ -211,6 +213,7 @@ def _sections(starts: list[re.Match[str]], text: str) -> Iterator[tuple[re.Match
 
 def _entries(section: str) -> Iterator[str]:
     """Yield the entries: one begins at each line that is indented like the first."""
+    # A title that is in no list ends the section as well.
     if unknown := _UNKNOWN_TITLE.search(section):
         section = section[: unknown.start()]
     section = section.strip("\n")
@@ -226,6 +229,7 @@ def _entry(text: str) -> tuple[str, str]:
     left, colon, right = text.partition(":")
     if not colon:
         raise SourceShapeError(f"no colon in the parameter entry {text[:60]!r}")
+    # The type after a name is in the signature already.
     typed = _TYPED.match(left)
     right = right.removeprefix(" ")
     if "\n" in right:
@@ -287,6 +291,7 @@ _TEXTS = {
     "user_system_prompt": (_USER, "SYSTEM_PROMPT"),
 }
 _JUDGING = (_JUDGE, "NLAssertionsEvaluator", "evaluate_nl_assertions")
+# In the order in which the original's function returns them.
 _STEPS = tuple(
     f"gt_step_{side}_{how}_arguments"
     for side in ("user", "assistant")
@@ -404,7 +409,7 @@ def _tools(sources: _Sources, has_banking: bool) -> dict[str, dict[str, list[For
 
 def _banking_tools(sources: _Sources) -> dict[str, list[Form]]:
     def discoverable(toolkit: Scope) -> list[Form]:
-        return list(map(discoverable_tool, _functions_marked(toolkit, "is_discoverable_tool")))
+        return list(map(discoverable_tool, _marked_functions(toolkit, "is_discoverable_tool")))
 
     tools, mixins = f"{_BANKING}/tools.py", f"{_BANKING}/retrieval_mixins.py"
     return {

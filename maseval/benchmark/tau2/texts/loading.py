@@ -83,6 +83,7 @@ def load_texts(
     of such files named after versions (``v0.2.0.json``), or a checkout or archive of the original.
     """
     edition = edition_of(version)
+    # What is passed in code counts more than what the machine is set up with.
     named = source or os.environ.get("MASEVAL_TAU2_TEXTS")
     if named:
         return texts_at(Path(named).expanduser(), edition)
@@ -132,7 +133,6 @@ def cached_texts(
 
 
 def read_texts(path: Path, edition: Edition) -> Texts:
-    """Read a file of extracted texts."""
     try:
         state = path.stat()
         texts = _read(path, state.st_size, state.st_mtime_ns)
@@ -163,6 +163,7 @@ def _extract(contents: Iterable[tuple[DataFile, bytes]], edition: Edition) -> Te
     from maseval.benchmark.tau2.texts.extraction import extract_texts
 
     verified: dict[str, bytes] = {}
+    # Whatever a checkout or an archive of the user's holds, only the published files count.
     for file, content in contents:
         file.verify(content)
         verified[file.name] = content

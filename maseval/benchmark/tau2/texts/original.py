@@ -65,6 +65,7 @@ def template(name: str) -> str:
 
 def fill_template(name: str, values: Mapping[str, str]) -> str:
     """Return a template with values in its places, inserted verbatim whatever they contain."""
+    # Not by ``format``: what a text contains, such as a policy's own braces, must stay as it is.
     return re.sub(r"\{(\w+)\}", lambda place: values[place[1]], template(name))
 
 
@@ -76,7 +77,6 @@ def agent_prompt(policy: str, *, instruction: str | None = None, **sections: str
 
 
 def user_prompt(guidelines: str, scenario: str | None) -> str:
-    """Return the simulated user's system prompt."""
     return f"{guidelines}\n\n<scenario>\n{scenario}\n</scenario>"
 
 
@@ -171,11 +171,9 @@ class Wording(ABC):
         """The hash that names these texts."""
 
     def to_config(self) -> dict[str, str]:
-        """Return the name and hash, for a run's configuration."""
         return {"name": self.name, "sha256": self.sha256}
 
     def agent_prompt(self, policy: str) -> str:
-        """Return the system prompt of the reference agent."""
         return agent_prompt(policy)
 
     def oracle_prompt(self, policy: str, actions: Actions) -> str:
@@ -190,7 +188,6 @@ class Wording(ABC):
         return agent_prompt(policy, instruction=template("solo_instruction"), ticket=ticket)
 
     def user_prompt(self, guidelines: str, scenario: str | None) -> str:
-        """Return the system prompt of the simulated user."""
         return user_prompt(guidelines, scenario)
 
     def judge_prompts(
@@ -216,11 +213,9 @@ class Wording(ABC):
         return {"temperature": 0.0, **self._thinking(model_id), **(llm_args or {})}
 
     def judge_params(self, model_id: str) -> dict[str, object]:
-        """Return the parameters of a request to the judge."""
         return {"temperature": 0.0}
 
     def seed(self, role: ModelRole, seeds: SeedGenerator) -> int | None:
-        """Return the seed of a model in one repetition."""
         return seeds.derive_seed(_SEED_PATHS[role])
 
 
@@ -284,6 +279,7 @@ class OriginalWording(Wording):
 
     def user_prompt(self, guidelines: str, scenario: str | None) -> str:
         return str(self.texts.prompts["user_system_prompt"]).format(
+            # The releases call the place by different names.
             global_user_sim_guidelines=guidelines,
             global_user_sim_guidelines_with_persona=guidelines,
             instructions=scenario,
@@ -308,6 +304,7 @@ class OriginalWording(Wording):
         names = [definition["function"]["name"] for definition in definitions]
         # The same for every simulation of a domain; to describe them takes longer than all else.
         described, schemas = self._described.get((domain, side, *names), ((), []))
+        # A domain makes its definitions once, so that identity tells whether they are the same.
         if not described or not all(map(is_, described, definitions)):
             schemas = self._describe(definitions, names, domain, side)
             self._described[(domain, side, *names)] = tuple(definitions), schemas
@@ -331,6 +328,7 @@ class OriginalWording(Wording):
     def params(self, model_id: str, llm_args: Mapping[str, object] | None) -> dict[str, object]:
         """Return the parameters; those asked for replace the original's default as a whole."""
         asked: dict[str, object] = {"temperature": 0.0} if llm_args is None else {**llm_args}
+        # As in the original, this holds whatever was asked for.
         return asked | self._thinking(model_id)
 
     def judge_params(self, model_id: str) -> dict[str, object]:
@@ -450,6 +448,7 @@ def _in_order(schema: Mapping[str, Any], *, open_objects: bool) -> ToolSchema:
 def _ordered_items(schema: Mapping[str, Any], open_objects: bool) -> Iterator[tuple[str, Any]]:
     for key, value in schema.items():
         if key in ("properties", "$defs"):
+            # Parameters stay in the order of the signature, in which a model reads them.
             names = sorted(value) if key == "$defs" else value
             yield key, {name: _in_order(value[name], open_objects=open_objects) for name in names}
         elif key == "default":

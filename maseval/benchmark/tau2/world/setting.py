@@ -27,7 +27,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from maseval.benchmark.tau2.domains import Domain
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType
@@ -232,6 +232,7 @@ class Retracing:
         known = self.state.calls.get(key)
         if known is None:
             return self._make(call, key)
+        # Calls that changed nothing need not be made again when a world is asked for.
         if known.after is not self.state:
             self._to_be_made.append(call)
             self.state = known.after
@@ -242,10 +243,9 @@ class Retracing:
         world = self._world
         if world is None:
             world = self._world = self._stage.world()
-        if self._to_be_made:
-            for call in self._to_be_made:
-                world.make(call)
-            self._to_be_made.clear()
+        for call in self._to_be_made:
+            world.make(call)
+        self._to_be_made.clear()
         return world
 
     def is_replayed(self, call: Tau2ToolCall) -> bool:
@@ -262,8 +262,7 @@ class Retracing:
         if name not in found:
             # Threads that look at the same time must go on with one and the same thing.
             found.setdefault(name, look(self.world()))
-        known: T = found[name]
-        return known
+        return cast(T, found[name])
 
     def _make(self, call: Tau2ToolCall, key: bytes) -> ToolAnswer:
         world, name = self.world(), call["name"]
@@ -276,6 +275,7 @@ class Retracing:
         if not (reads and settled and world.is_settled):
             self.state = KnownState()
         size = len(key) + len(content)
+        # A tree that is full keeps what it knows, and further calls are made each time.
         if key and size <= self._states.room:
             self._states.room -= size
             before.calls[key] = KnownCall(content, error, self.state)
@@ -299,7 +299,6 @@ def retrace(stage: TaskStage, task: TaskSpec) -> Retracing:
 
 
 def replay_along(stage: TaskStage, task: TaskSpec, messages: Sequence[Tau2Message]) -> Retracing:
-    """Replay a conversation to its end."""
     stage.check_mode(messages)
     retracing, rules = retrace(stage, task), stage.rules
     chosen = retracing.is_replayed if rules.mutating_only else None
@@ -349,7 +348,6 @@ class GoldState:
 
     @cached_property
     def state(self) -> WorldState:
-        """The states of both databases."""
         return self.world.state()
 
 
@@ -438,7 +436,6 @@ class Shortfall(NamedTuple):
 
     @property
     def kinds(self) -> tuple[RewardType, ...]:
-        """The checks that it fails."""
         unmet = bool(self.assertions) or self.error is not None
         failed = {RewardType.DB: self.state, RewardType.ENV_ASSERTION: unmet}
         return tuple(kind for kind, missed in failed.items() if missed)

@@ -7,7 +7,7 @@ import marshal
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property, lru_cache
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, field_validator
 
@@ -103,6 +103,7 @@ class Criteria(_Part):
     env_assertions: tuple[EnvAssertion, ...] | None = None
     communicate_info: list[str] | None = None
     nl_assertions: list[str] | None = None
+    # The original's default, for files that leave it out.
     reward_basis: list[RewardType] = [RewardType.DB, RewardType.COMMUNICATE]
 
     @property
@@ -228,6 +229,7 @@ def _task_form(task: object) -> tuple[Mapping[str, Any], str]:
     return form, f"task {name!r}, field "
 
 
+# A tool of banking_knowledge, whose agents have to find other tools before they can call them.
 _CALLS_WHAT_IT_FOUND = "call_discoverable_agent_tool"
 
 
@@ -255,8 +257,7 @@ def _read(model: type[PartT], form: dict[str, Any], where: str) -> PartT:
             content = marshal.dumps(form, _NO_REFERENCES)
         except ValueError:  # not from a file: values of any kind
             return model.model_validate(form)
-        found: PartT = _read_once(model, content)
-        return found
+        return cast(PartT, _read_once(model, content))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))

@@ -50,6 +50,7 @@ class Trajectory:
     def twin(self) -> "Trajectory":
         """Return a trajectory that is the same so far, and independent from now on."""
         twin = copy.copy(self)
+        # A message is never changed once it stands here, so that both trajectories may share it.
         twin.messages, twin._recorded = list(self.messages), list(self._recorded)
         return twin
 
@@ -58,27 +59,25 @@ class Trajectory:
         """The id of the simulation, which is made up."""
         return str(uuid4())
 
-    def open_with(self, message: Tau2Message) -> None:
-        """Append a message that does not count as a step."""
-        self._append(message)
-
     def add(self, message: Tau2Message, agent: str | None = None) -> None:
         """Append a message of the user, or of the agent that is named."""
         if agent is not None and len(self.messages) >= self.retold:
             message = cast(Tau2Message, {**message, "agent": agent})
-        self._append(message)
+        self.append(message)
         self.steps += 1
 
     def add_answers(self, answers: Sequence[ToolMessage]) -> None:
         """Append the environment's answers to all calls of the last message."""
         for answer in answers:
-            self._append(answer)
+            self.append(answer)
         self.steps += 1
 
-    def _append(self, message: Tau2Message) -> None:
+    def append(self, message: Tau2Message) -> None:
+        """Append a message that does not count as a step."""
         # The original sorts by time, so a clock that was set back must not reorder anything.
         last = self.messages[-1]["timestamp"] if self.messages else None
         dated = message.copy()
+        # A retold message keeps its time, and its ids must not be given again.
         if len(self.messages) < self.retold:
             self.messages.append(dated)
             self._count_calls(dated)
@@ -108,7 +107,6 @@ class Trajectory:
             self._calls += call.get("id") == f"call_{self._calls + 1}"
 
     def end(self, reason: str) -> None:
-        """Record why the simulation ended."""
         self.termination_reason = reason
         self.end_time = now()
         self.duration = time.perf_counter() - self._began
@@ -158,6 +156,7 @@ def _with_dates(history: Sequence[Tau2Message]) -> list[Tau2Message]:
     """Return a task's own history as if it had just been said, a second apart."""
     if not history:
         return []
+    # All of it lies in the past, so that whatever is said next stands after it.
     first = datetime.now() - timedelta(seconds=len(history))
     messages = [copy.deepcopy(complete(message)) for message in history]
     for index, message in enumerate(messages):

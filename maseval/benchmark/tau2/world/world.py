@@ -316,7 +316,9 @@ class World:
 
     def twin(self) -> "World":
         """Return an independent world in the same state, which costs next to nothing to make."""
+        # Both sides may hold one and the same database, which stays one in the copy.
         memo: Memo = {}
+        # ``__init__`` would load the files again.
         world = object.__new__(type(self))
         user_tools = self.user_tools.twin(memo) if self.user_tools else None
         vars(world).update(vars(self), tools=self.tools.twin(memo), user_tools=user_tools)
@@ -365,6 +367,7 @@ class World:
     def _run(self, call: Tau2ToolCall) -> Any:
         settled, name = self.is_settled, call["name"]
         result = self.call(name, call["requestor"], call["arguments"])
+        # What such a tool changes, the other side cannot see: there is nothing to synchronise.
         if settled and name in self.domain.unseen_tools:
             self.is_settled = True
         else:
@@ -388,6 +391,7 @@ class World:
         function = toolkit.task_function(name)
         settled, self.is_settled = self.is_settled, False
         result = function(**_own_arguments(function_call["arguments"]))
+        # Functions for checks only look.
         if settled and toolkit.is_for_checks(name):
             self.is_settled = True
         else:

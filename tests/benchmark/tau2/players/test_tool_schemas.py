@@ -5,8 +5,7 @@ import copy
 import pytest
 from pydantic import BaseModel
 
-from maseval.benchmark.tau2.players.instances import instance_of
-from maseval.benchmark.tau2.players.tool_schemas import differences, match_names
+from maseval.benchmark.tau2.players.schemas import differences, instance_of, match_names
 
 GIVEN = {
     "name": "book",

@@ -15,8 +15,7 @@ from maseval.benchmark.tau2.rescoring.tasks import (
     task_content,
 )
 from maseval.benchmark.tau2.rescoring.verdict import contradiction, judge, rules_for
-from maseval.benchmark.tau2.results.recorded import report_of_recorded
-from maseval.benchmark.tau2.results.simulations import report_of_simulation
+from maseval.benchmark.tau2.results.recorded import report_of_recorded, report_of_simulation
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.core.outcome import Simulation
 from maseval.core.scoring_options import ScoringOptions

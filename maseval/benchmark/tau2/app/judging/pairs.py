@@ -48,9 +48,9 @@ def labelled_cases(
 ) -> list[LabelledCase]:
     """Return the labelled conversations for a question; ``domains`` choose among them."""
     if about == "cause":
-        cases = [*_of_readings(recordings)]
+        cases = [*_cases_of_readings(recordings)]
     else:
-        cases = [*_of_lines(read_lines(file or PAIRS), str(file or PAIRS.name))]
+        cases = [*_cases_in(read_lines(file or PAIRS), str(file or PAIRS.name))]
     return [each for each in cases if not domains or each.group in domains]
 
 
@@ -68,10 +68,10 @@ def read_lines(path: Path) -> list[Line]:
     return found
 
 
-def _of_lines(lines: Sequence[Line], name: str) -> Iterator[LabelledCase]:
+def _cases_in(lines: Sequence[Line], name: str) -> Iterator[LabelledCase]:
     for number, line in enumerate(lines, 1):
         try:
-            yield from _of_line(number, line)
+            yield from _cases_in_line(number, line)
         except (KeyError, TypeError, AttributeError) as error:
             raise ConfigurationError(
                 f"line {number} of {name} is no labelled conversation: {type(error).__name__} "
@@ -79,7 +79,8 @@ def _of_lines(lines: Sequence[Line], name: str) -> Iterator[LabelledCase]:
             ) from error
 
 
-def _of_line(number: int, line: Line) -> Iterator[LabelledCase]:
+def _cases_in_line(number: int, line: Line) -> Iterator[LabelledCase]:
+    # A case keeps its name wherever its line stands in the file.
     name = hashlib.sha256(json.dumps(line, sort_keys=True).encode()).hexdigest()[:12]
     exact = None
     if line.get("message") is not None:
@@ -120,6 +121,7 @@ def _finds_any(answer: Mapping[str, Any]) -> bool:
 
 
 def _own_request(line: Line, messages: list[Any]) -> JudgeRequest:
+    # A file of one's own may bring a policy that no domain has.
     policy = line.get("policy")
     if policy is None:
         release = release_of(line["domain"], line.get("release"))
@@ -135,19 +137,20 @@ def _packed_request(line: Line, side: str) -> JudgeRequest:
     solo = bool(line.get("solo"))
     told = [each for each in line["messages"] if each.get("only") in (None, side)]
     greeting = {"role": "assistant", "content": INITIAL_GREETING}
+    # The case begins without messages: the answers of its tools are made by the world, below.
     start: dict[str, Any] = {"task_id": task["id"], "messages": [], "termination_reason": ""}
     case = open_case(start, domain, task, solo=solo, version=release)
     world = case.setting.world()
     messages: list[Any] = [] if solo else [greeting]
     for number, message in enumerate(told):
         if "call" not in message:
-            content = _filled(message["content"], task)
+            content = _fill_places(message["content"], task)
             messages.append({"role": message["role"], "content": content})
             continue
         call: Any = {
             "id": f"call_{number}",
             "name": message["call"],
-            "arguments": _filled(message["arguments"], task),
+            "arguments": _fill_places(message["arguments"], task),
             "requestor": message["role"],
         }
         messages.append({"role": message["role"], "content": None, "tool_calls": [call]})
@@ -158,10 +161,9 @@ def _packed_request(line: Line, side: str) -> JudgeRequest:
     return request
 
 
-def _filled(value: Any, task: Line) -> Any:
-    """Put the words of a task where their places stand."""
+def _fill_places(value: Any, task: Line) -> Any:
     if isinstance(value, Mapping):
-        return {key: _filled(each, task) for key, each in value.items()}
+        return {key: _fill_places(each, task) for key, each in value.items()}
     if isinstance(value, str):
         return _PLACE.sub(lambda place: str(_at(task, place[1])), value)
     return value
@@ -173,7 +175,8 @@ def _at(task: Any, place: str) -> Any:
     return task
 
 
-def _of_readings(recordings: Iterable[Recording]) -> Iterator[LabelledCase]:
+def _cases_of_readings(recordings: Iterable[Recording]) -> Iterator[LabelledCase]:
+    # Where a simulation was read twice, the first reading counts.
     read = {(each["simulation"], each["task"]): each for each in reversed(read_lines(READINGS))}
     for recording in recordings:
         for one in recording.recorded:
@@ -181,6 +184,7 @@ def _of_readings(recordings: Iterable[Recording]) -> Iterator[LabelledCase]:
             simulation = simulation_of(report)
             if isinstance(simulation, Omitted):
                 continue
+            # A reading counts once, however many recordings hold its simulation.
             found = read.pop((simulation.get("id"), str(one.task_id)), None)
             if found is not None:
                 yield _reading(found, report)

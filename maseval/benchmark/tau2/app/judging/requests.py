@@ -12,7 +12,7 @@ from maseval.app.results.judge_requests import JudgeRequest
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.formats.message import Tau2Message
-from maseval.benchmark.tau2.results import Omitted, simulation_of
+from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.review.errata import errata_for
 from maseval.benchmark.tau2.review.explain.explanation import explain_subject
@@ -22,12 +22,13 @@ from maseval.benchmark.tau2.review.judged.questions import (
     cause_question,
     policy_question,
 )
-from maseval.benchmark.tau2.scoring.case import Case, open_case
+from maseval.benchmark.tau2.scoring.case import Case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.finding import Finding, Weight
 from maseval.core.judge import Question
 from maseval.core.judge_record import Judgement
+from maseval.core.recorded import mapping
 from maseval.core.report import Report
 
 QUESTIONS: Mapping[str, Callable[[], Question[Any]]] = {
@@ -38,7 +39,6 @@ _WHO = {"assistant": "agent", "user": "customer", "tool": "answer"}
 
 
 def judge_question(about: str) -> Question[Any]:
-    """Return a question by its name."""
     try:
         return QUESTIONS[about]()
     except KeyError:
@@ -48,18 +48,11 @@ def judge_question(about: str) -> Question[Any]:
 
 def judge_request(report: Report, about: str) -> JudgeRequest | None:
     """Return what to ask about a report; None without a conversation of a task known here."""
-    simulation, parsed = simulation_of(report), Tau2Report(report)
-    if isinstance(simulation, Omitted) or not simulation.get("messages"):
+    parsed = Tau2Report(report)
+    if isinstance(parsed.form, Omitted) or not parsed.form.get("messages"):
         return None
     try:
-        case = open_case(
-            simulation,
-            parsed.world,
-            parsed.judged_by,
-            solo=parsed.solo,
-            version=parsed.release.name,
-            graded=True,
-        )
+        case = parsed.case
     except (UnknownDomainError, UnknownTaskError):
         return None
     return request_about(case, about)
@@ -68,6 +61,7 @@ def judge_request(report: Report, about: str) -> JudgeRequest | None:
 def request_about(case: Case, about: str) -> JudgeRequest | None:
     """Return what to ask about a case; None about the cause of a pass."""
     others, policy = [], policy_of(case)
+    # There the agent looks the policy up, so that a judge must be able to quote what it found.
     if case.setting.domain.documents(case.setting.folder):
         others += [str(e.get("content") or "") for e in case.messages if e["role"] == "tool"]
     if about == "policy":
@@ -75,7 +69,8 @@ def request_about(case: Case, about: str) -> JudgeRequest | None:
     facts = facts_by_replay(case)
     if facts is None:
         return None
-    told = {"instructions": _as_text(_scenario(case)), "reference": reference(case)}
+    scenario = case.raw_task.get("ticket" if case.setting.solo else "user_scenario")
+    told = {"instructions": _as_text(scenario), "reference": reference(case)}
     asked = policy_request(case.messages, policy, [*others, *told.values()])
     return asked._replace(parts={**asked.parts, **told, "facts": facts})
 
@@ -110,11 +105,6 @@ def rendered_messages(messages: Sequence[Tau2Message]) -> Iterator[str]:
         yield "\n".join(lines) or f"{who}: (nothing)"
 
 
-def _scenario(case: Case) -> object:
-    raw = case.raw_task
-    return raw.get("ticket") if case.setting.solo else raw.get("user_scenario")
-
-
 def _as_text(value: object) -> str:
     """Return texts in a mapping below the names of their parts."""
     if isinstance(value, Mapping):
@@ -125,7 +115,7 @@ def _as_text(value: object) -> str:
 
 def reference(case: Case) -> str:
     """Return what the task's author wanted to be done and said."""
-    criteria = mapping_of(case.raw_task.get("evaluation_criteria"))
+    criteria: Mapping[str, Any] = mapping(case.raw_task, "evaluation_criteria")
     lines = []
     for action in criteria.get("actions") or ():
         who = _WHO.get(action.get("requestor") or "assistant")
@@ -136,16 +126,13 @@ def reference(case: Case) -> str:
     return "\n".join(lines) or "nothing is to be changed"
 
 
-def mapping_of(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def facts_by_replay(case: Case) -> str | None:
     """Return what a replay shows of a failure; None for a pass, or if only a judge could tell."""
     domain, task_id = case.setting.domain, str(case.recording.task_id)
     try:
         errata = errata_for(domain, task_id, domain.version, case.raw_task)
         explanation = explain_subject(score_opened(case, errata))
+    # A cause without facts would be a guess: then nothing is asked.
     except (NoJudgeError, MASEvalError):
         return None
     if explanation.passed:

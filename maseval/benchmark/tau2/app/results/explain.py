@@ -5,9 +5,8 @@ Reports, the viewer and ``maseval show`` get it by way of ``Tau2Support``.
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 from maseval.app.benchmarks import no_rules
 from maseval.app.results.explained import Review, VerdictExplanation
@@ -16,7 +15,7 @@ from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.formats.message import render_call
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
-from maseval.benchmark.tau2.results import Omitted, simulation_of
+from maseval.benchmark.tau2.results import Omitted
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.review.causes import (
     beside_policy,
@@ -30,13 +29,12 @@ from maseval.benchmark.tau2.review.explain.scored_case import score_opened
 from maseval.benchmark.tau2.review.harm import find_harm
 from maseval.benchmark.tau2.review.policy import check_case, not_checked
 from maseval.benchmark.tau2.review.timeline import timeline
-from maseval.benchmark.tau2.scoring.case import Case, open_case
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.world.world import ReplayError
 from maseval.core.exceptions import MASEvalError
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS, Finding, Who
 from maseval.core.harm import HarmFound
-from maseval.core.outcome import RecordedReport, verdict_for
+from maseval.core.outcome import verdict_for
 from maseval.core.recorded import entries, mapping, number
 from maseval.core.report import AGENT_FAILURES, Report, TaskExecutionStatus
 from maseval.runs.recording import Recording
@@ -56,41 +54,18 @@ def _field(field: WrongField) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True)
-class _ReadReport:
-    """The simulation of a report in its release's form, and the case that it is to rules."""
-
-    simulation: Mapping[str, Any]
-    parsed: Tau2Report
-
-    @cached_property
-    def case(self) -> Case:
-        """The conversation in its world, replayed as in a grading after the run."""
-        parsed = self.parsed
-        return open_case(
-            self.simulation,
-            parsed.world,
-            parsed.judged_by,
-            solo=parsed.solo,
-            version=parsed.release.name,
-            graded=True,
-        )
-
-    @cached_property
-    def errata(self) -> tuple[Erratum, ...]:
-        """The known faults of its task."""
-        parsed, task_id = self.parsed, str(self.simulation["task_id"])
-        return errata_for(parsed.world, task_id, parsed.release.name, parsed.judged_by)
+def _errata_of(report: Tau2Report) -> tuple[Erratum, ...]:
+    return errata_for(report.world, report.task_id, report.release.name, report.judged_by)
 
 
 def review(report: Report, *, explain_pass: bool = False) -> Review:
     """Return who failed, which rules were broken, what the user did wrong, and what the task is."""
-    passed, simulation = RecordedReport(report).kind == "pass", simulation_of(report)
-    if isinstance(simulation, Omitted):
-        return Review([] if passed else [_cause_of_unfinished(simulation)])
-    found = _ReadReport(simulation, Tau2Report(report))
+    found = Tau2Report(report)
+    passed = found.kind == "pass"
+    if isinstance(found.form, Omitted):
+        return Review([] if passed else [_cause_of_unfinished(found.form)])
     try:
-        _ = found.parsed.world
+        _ = found.world
     except UnknownDomainError as error:
         unknown = Finding("cause", "unclear", "unknown domain", "no such domain", str(error))
         unread = not_checked(str(error)).findings
@@ -104,23 +79,22 @@ def review(report: Report, *, explain_pass: bool = False) -> Review:
     return Review([each for each in every if each is not None], explanation)
 
 
-def _check_policy(found: _ReadReport) -> Sequence[Finding]:
-    """Return what the rules of its domain find in a simulation."""
-    domain = found.parsed.world
+def _check_policy(found: Tau2Report) -> Sequence[Finding]:
+    domain = found.world
     if not domain.rules:
         return not_checked(f"the domain {domain.name} has no rules").findings
     try:
-        return check_case(found.case, scripted=found.parsed.is_scripted).findings
+        return check_case(found.case, scripted=found.is_scripted).findings
     except UnknownTaskError as error:
         return not_checked(str(error)).findings
 
 
-def _check_soundness(found: _ReadReport) -> Finding | None:
+def _check_soundness(found: Tau2Report) -> Finding | None:
     """Return how a known fault of the task changes what counts; None if it changes nothing."""
-    passed, _ = verdict_for(found.parsed.kind, found.parsed.status)
+    passed, _ = verdict_for(found.kind, found.status)
     try:
-        verdict = _whole(found.simulation["reward_info"])
-        sound = sound_finding(found.case, found.errata, verdict)
+        verdict = _whole(found.recorded_verdict)
+        sound = sound_finding(found.case, _errata_of(found), verdict)
     # The task is unknown, no judge was asked, or messages were deleted.
     except (UnknownTaskError, NoJudgeError, ReplayError):
         return None
@@ -130,28 +104,26 @@ def _check_soundness(found: _ReadReport) -> Finding | None:
     return sound if passed is (sound.kind == SOUND_FAIL) else None
 
 
-def _check_user(found: _ReadReport) -> Sequence[Finding]:
+def _check_user(found: Tau2Report) -> Sequence[Finding]:
     """Return the faults of the user of one simulation that its record shows."""
-    parsed = found.parsed
-    if parsed.has_scripted_user or parsed.solo:
+    if found.has_scripted_user or found.solo:
         return ()
     try:
-        return user_findings(
-            open_case(found.simulation, parsed.world, parsed.judged_by, version=parsed.release.name)
-        )
+        return user_findings(found.open_case(graded=False))
     except UnknownTaskError:
         return ()
 
 
-def _explain(found: _ReadReport, passed: bool) -> tuple[Finding | None, VerdictExplanation | None]:
+def _explain(found: Tau2Report, passed: bool) -> tuple[Finding | None, VerdictExplanation | None]:
     """Return who failed, and what explains the verdict unless only a judge could tell."""
     try:
-        explanation, cause = explain_with_cause(score_opened(found.case, found.errata))
+        explanation, cause = explain_with_cause(score_opened(found.case, _errata_of(found)))
     except UnknownTaskError as error:
         unknown = Finding("cause", "unclear", "unknown task", "no such task", str(error))
         return None if passed else unknown, None
     except NoJudgeError as error:
         return None if passed else _cause_by_judge(found, error), None
+    # No check fails, whatever the record says: it was edited, or judged by other rules.
     if cause is None and not passed:
         seen = "recorded as failed, but it passes when scored again"
         cause = Finding(
@@ -166,16 +138,15 @@ def _explain(found: _ReadReport, passed: bool) -> tuple[Finding | None, VerdictE
     return cause, told
 
 
-def _whole(verdict: RewardInfo | None) -> RewardInfo | None:
+def _whole(verdict: Mapping[str, object]) -> RewardInfo | None:
     """Return a recorded verdict if it has what is needed of it; anybody may have written it."""
-    given = mapping(verdict)
-    is_whole = number(given.get("reward")) is not None and "reward_breakdown" in given
-    return verdict if is_whole else None
+    is_whole = number(verdict.get("reward")) is not None and "reward_breakdown" in verdict
+    return cast(RewardInfo, verdict) if is_whole else None
 
 
-def _cause_by_judge(found: _ReadReport, error: NoJudgeError) -> Finding:
+def _cause_by_judge(found: Tau2Report, error: NoJudgeError) -> Finding:
     """Return the cause where only the judge's part is left: by its replies, if it was asked."""
-    replies = mapping(found.simulation, "reward_info").get("nl_assertions")
+    replies = found.recorded_verdict.get("nl_assertions")
     unmet = [
         f"{each['nl_assertion']}: {each['justification']}"
         for each in map(mapping, entries(replies))
@@ -226,10 +197,9 @@ def timeline_of(report: Report) -> dict[str, Any] | None:
 
 def harm(report: Report) -> HarmFound | None:
     """Return the harm that the databases prove; None of what cannot be replayed."""
-    simulation = simulation_of(report)
-    if isinstance(simulation, Omitted):
+    found = Tau2Report(report)
+    if isinstance(found.form, Omitted):
         return None
-    found = _ReadReport(simulation, Tau2Report(report))
     with suppress(MASEvalError):  # the domain is somebody else's, or its data is elsewhere
         sound = _check_soundness(found)
         return find_harm(found.case, sound=sound is not None and sound.kind == SOUND_PASS)
@@ -237,7 +207,6 @@ def harm(report: Report) -> HarmFound | None:
 
 
 def task_findings(folder: Recording) -> dict[tuple[str, str], list[tuple[str, str]]]:
-    """Return the known faults of the tasks of a run."""
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's
         for key, one in sorted({one[:2]: one for one in folder.recorded}.items()):

@@ -4,11 +4,9 @@ Every verdict is recomputed, unless the data or the release of the run is not he
 recorded rewards count, and a note says so.
 """
 
-import hashlib
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from types import MappingProxyType
-from typing import Any
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, RecordedOutcomes, support_for
 from maseval.app.results.examined import examine_run
@@ -21,21 +19,17 @@ from maseval.benchmark.tau2.rescoring.findings import in_words, shuffled_task_id
 from maseval.benchmark.tau2.rescoring.recount import Recount
 from maseval.benchmark.tau2.rescoring.tasks import KnownTasks, policies, task_content
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK
-from maseval.benchmark.tau2.results import RecordedFile
+from maseval.benchmark.tau2.results import ResultsFile
 from maseval.benchmark.tau2.texts.original import format_texts_config
-from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.benchmark.tau2.world.state.records import hash_json
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.outcome import Outcome, TaskKey
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.runs.recording import Recording, outcomes_in
 
-
-def digest(value: object) -> str:
-    """Return a short hash of a JSON value."""
-    return hashlib.sha256(canonical_json(value).encode()).hexdigest()[:12]
-
-
+# Enough to tell tasks apart, and short enough to be shown.
+_DIGITS = 12
 TASKS = "tasks"
 """The part of a fingerprint with a hash for each task, which a domain of your own has."""
 
@@ -43,7 +37,7 @@ TASKS = "tasks"
 def data_digest(fingerprint: object) -> str:
     """Return a short hash of a domain's data but its tasks, which are compared one by one."""
     parts = mapping(fingerprint).items()
-    return digest({name: part for name, part in parts if name != TASKS})
+    return hash_json({name: part for name, part in parts if name != TASKS})[:_DIGITS]
 
 
 def outcomes_of_file(run: FileRecording) -> RecordedOutcomes:
@@ -55,6 +49,7 @@ def outcomes_of_file(run: FileRecording) -> RecordedOutcomes:
     foreign = {each.slot for each in found.simulations if each.problem == FOREIGN_TASK}
     known = {name: found.known_tasks(domain) for name, domain in found.domains.items()}
     if not options.embedded_tasks:
+        # Simulations that are missing cannot say that their task is unknown.
         foreign |= {slot for slot in found.by_trial if known[slot.domain].raw(slot.task_id) is None}
     costs = {each.slot: each.cost for each in found.simulations}
     outcomes = [
@@ -62,6 +57,7 @@ def outcomes_of_file(run: FileRecording) -> RecordedOutcomes:
         for slot, each in zip(found.by_trial, found.outcomes, strict=True)
         if slot not in foreign
     ]
+    # Paired task by task, a shuffled file would be compared with conversations of other tasks.
     if any(each.slot not in foreign and found.misfit(each) for each in found.simulations):
         words = "; ".join(map(in_words, shuffled_task_ids(found)))
         raise ConfigurationError(f"{run.path} cannot be compared task by task: {words}")
@@ -80,10 +76,11 @@ def _task_digests(
     """Hash each task: the file's where it has one under that id, else the benchmark's."""
     keys = dict.fromkeys(outcome.key for outcome in outcomes)
     tasks = {key: embedded.get(key.task_id) or known[key.domain].raw(key.task_id) for key in keys}
-    return {key: digest(task_content(task)) for key, task in tasks.items() if task is not None}
+    known_tasks = ((key, task) for key, task in tasks.items() if task is not None)
+    return {key: hash_json(task_content(task))[:_DIGITS] for key, task in known_tasks}
 
 
-def _settings(results: RecordedFile, found: Recount) -> dict[str, object]:
+def _settings(results: ResultsFile, found: Recount) -> dict[str, object]:
     """Return the settings recorded in a file; a file of lines records none."""
     data = {name: data_digest(data_fingerprint(each)) for name, each in found.domains.items()}
     if not results.raw_info:
@@ -148,18 +145,13 @@ def settings_of_run(folder: Recording) -> dict[str, object]:
     return config
 
 
-def _fingerprint(name: str, setup: RecordedSetup) -> dict[str, Any]:
-    """Return the hashes of the files that a run in the domain would depend on here."""
-    release = release_named(setup.release)
-    return data_fingerprint(name, version=release if name in release.domains else None)
-
-
 def differing_data(folder: Recording) -> list[str]:
     """List the files of a run's domains that are others here."""
     setup, found = RecordedSetup.of(folder.config.values), []
     for name, recorded in setup.data.items():
         try:
-            here = _fingerprint(name, setup)
+            release = release_named(setup.release)
+            here = data_fingerprint(name, version=release if name in release.domains else None)
         except MASEvalError as error:  # a domain or a release that is not known here
             found.append(f"{name}: {error}")
             continue
@@ -173,6 +165,8 @@ def differing_data(folder: Recording) -> list[str]:
 def _other_parts(then: Mapping[str, object], here: Mapping[str, object]) -> list[str]:
     """Name the files and tasks of a run that are others here; what was added since is no matter."""
     tasks, others = mapping(then, TASKS), mapping(here, TASKS)
+    # Where every task has a hash, their file does not count: a task that was added since is no
+    # matter.
     files = {*here, *then} - ({TASKS, "tasks.json"} if others else {TASKS})
     return [
         *sorted(file for file in files if here.get(file) != then.get(file)),
@@ -181,7 +175,6 @@ def _other_parts(then: Mapping[str, object], here: Mapping[str, object]) -> list
 
 
 def policies_of(folder: Recording) -> dict[str, tuple[str, ...]]:
-    """Return the policies of the domains of a run."""
     release, found = release_named(RecordedSetup.of(folder.config.values).release), {}
     for name in sorted({one.domain for one in folder.planned}):
         with suppress(MASEvalError):  # the data is elsewhere, or the domain somebody else's

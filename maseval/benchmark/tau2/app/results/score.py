@@ -19,9 +19,9 @@ from maseval.benchmark.tau2.certify import Certificate
 from maseval.benchmark.tau2.certify import certify as certify_source
 from maseval.benchmark.tau2.certify import verify as verify_source
 from maseval.benchmark.tau2.rescoring.recount import Recount
-from maseval.core.exceptions import NotRunError, OutputExistsError
+from maseval.core.exceptions import NotRunError
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
-from maseval.core.storage.files import atomic_file
+from maseval.core.storage.files import check_free, write_bytes
 from maseval.runs import RunFolder
 from maseval.runs.recording import Recording
 
@@ -75,19 +75,15 @@ def certify(
     tasks and rules a file is judged.
     """
     target = None if output is None else Path(output)
-    if target is not None and target.exists() and not overwrite:
-        raise OutputExistsError(
-            f"{target} already exists; --overwrite (overwrite=True) replaces it"
-        )
+    if target is not None:
+        check_free(target, overwrite)
     found = _open_certifiable(source)
     options = ScoringOptions(domain=domain, data_version=data_version)
     certificate = certify_source(
         recorded_in(found), options, partial=partial, judge=own_judge(found)
     )
     if target is not None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(target) as file:
-            file.write(certificate.to_json().encode())
+        write_bytes(target, certificate.to_json().encode())
     return certificate
 
 

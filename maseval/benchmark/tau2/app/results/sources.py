@@ -4,7 +4,6 @@ The replies of judge models are kept in the run folder, or beside the results fi
 is asked twice. A results file becomes reports here, and is from then on a run like any other.
 """
 
-import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -22,19 +21,20 @@ from maseval.benchmark.tau2.rescoring.findings import in_words
 from maseval.benchmark.tau2.rescoring.judged import NO_RECORDED_VERDICT
 from maseval.benchmark.tau2.rescoring.recount import Recount
 from maseval.benchmark.tau2.rescoring.verdict import JudgedSimulation, judge, rules_for
-from maseval.benchmark.tau2.results import RecordedFile, read_results
+from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.results.recorded import (
     BY_RUN,
     FILED,
     Claims,
     OnMalformed,
     RecordedReports,
+    evaluations,
+    task_in_report,
 )
-from maseval.benchmark.tau2.results.simulations import evaluations, task_in_report
 from maseval.benchmark.tau2.results.writing import JUDGED_BY, Tau2Report
 from maseval.benchmark.tau2.scoring.case import words_told
 from maseval.benchmark.tau2.scoring.rule import RULE
-from maseval.benchmark.tau2.world.state.records import canonical_json
+from maseval.benchmark.tau2.world.state.records import hash_json
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.index_line import IndexLine
@@ -91,7 +91,7 @@ class _RunReports:
             seed=whole_number(values.get("seed")),
             setup={
                 **{key: values.get(key) for key in _SETUP},
-                "config_sha256": hashlib.sha256(canonical_json(values).encode()).hexdigest(),
+                "config_sha256": hash_json(values),
             },
             subset=config.subset,
             stopped=None if config.stopped is None else config.stopped.note,
@@ -125,6 +125,7 @@ def own_judge(folder: Recording) -> Judge | None:
     if name == RULE:
         return Judge(RULE)
     record = JudgeRecord(record_path(folder.path))
+    # The configuration may have the provider before the model's name, which its answers do not.
     for who in [line.judge for line in record.lines()]:
         model = str(who.get("model"))
         if f"/{name}".endswith(f"/{model}"):
@@ -142,6 +143,7 @@ def verdict_checker(folder: Recording) -> VerdictChecker:
         found = judge(report, *rules_for(report), outcome.trial, model=model)
         if not found.misstatement:
             return None
+        # What cannot be recomputed keeps its recorded verdict, unless only a judge could give one.
         passed = None if found.open else outcome.passed if found.problem else found.passed
         return Misstatement(
             found.misstatement, passed, None if found.checks is None else {**found.checks}
@@ -167,13 +169,9 @@ class FileRecording:
     ) -> None:
         self.path, self._on_progress = path, on_progress
         self.options = options or ScoringOptions()
-        self.file: RecordedFile = read_results(path, self.options.task_id)
+        self.file = read_results(path, self.options.task_id)
         self._setup = RecordedSetup.of_file(self.file)
-        self.judged = 0
-        """The number of simulations judged so far; another thread may ask for it."""
         self._indexed: dict[Simulation, IndexLine] = {}
-        self.expected = 0
-        """The number of simulations that the file should hold, by its own plan; 0 without one."""
 
     @cached_property
     def config(self) -> RunConfig:
@@ -195,28 +193,27 @@ class FileRecording:
 
     @cached_property
     def _scratch(self) -> Scratch:
+        # On disk: the reports of a file may need more memory than there is.
         return Scratch()
 
     @cached_property
     def _trials(self) -> tuple[Recount, Mapping[Simulation, list[_StoredReport]]]:
         """All simulations judged again, and where their reports are, by the planned trial."""
         recount = Recount(self.file, self.options, path=self.path)
-        self.expected = recount.claims.expected
         trials: dict[Simulation, list[_StoredReport]] = defaultdict(list)
-        for recorded, judged in recount.judge_all():
+        # One report is in memory at a time: all others wait on disk until somebody asks for them.
+        for number, (recorded, judged) in enumerate(recount.judge_all(), 1):
             passed = recount.verdict_alone(judged)
             report = self._make_report(recount, recorded, judged, passed)
             trials[judged.slot].append((passed, self._scratch.put(report)))
-            self.judged += 1
             if self._on_progress is not None:
-                self._on_progress(self.judged, self.expected)
+                self._on_progress(number, recount.claims.expected)
         if not trials:
             raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
         return recount, trials
 
     @property
     def recount(self) -> Recount:
-        """All simulations, judged again."""
         return self._trials[0]
 
     def _make_report(
@@ -238,6 +235,7 @@ class FileRecording:
         judged_by = recount.embedded_task(slot.task_id)
         task = judged_by or recount.known_tasks(domain).raw(slot.task_id)
         embedded = recount.claims.tasks.get(slot.task_id)
+        # From here on it is a report like those of a run.
         report = {key: part for key, part in recorded.raw.items() if key != FILED}
         report |= {
             "task_id": slot.task_id,
@@ -279,6 +277,7 @@ class FileRecording:
     @cached_property
     def planned(self) -> list[Simulation]:
         """Every simulation that should be there."""
+        # A record without a plan may have the same trial twice.
         return list(dict.fromkeys(self.recount.slots))
 
     @cached_property
@@ -291,7 +290,6 @@ class FileRecording:
         return map(self.report, self.recorded)
 
     def report(self, simulation: Simulation) -> Report:
-        """Return the report on one simulation."""
         if simulation not in self.recorded:
             raise ConfigurationError(f"{self.path} has no {simulation}")
         # Of several in one place, one whose verdict is that of the trial stands for it.

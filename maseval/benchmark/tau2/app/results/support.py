@@ -29,7 +29,7 @@ from maseval.runs.recording import Recording
 from maseval.stats import Measure
 
 if TYPE_CHECKING:  # most runs are not in a results file
-    from maseval.benchmark.tau2.results import RecordedFile
+    from maseval.benchmark.tau2.results import ResultsFile
 
 TAU2 = "tau2"
 """The name of this benchmark in the configuration of a run."""
@@ -55,7 +55,6 @@ class RecordedSide:
 
     @classmethod
     def of(cls, given: object) -> "RecordedSide":
-        """Parse a side of a run's configuration."""
         if not isinstance(given, Mapping):
             return cls(player=text_or_none(given or None))
         args = {**mapping(given, "args"), **mapping(given, "options")}
@@ -105,7 +104,6 @@ class RecordedSetup:
 
     @classmethod
     def of(cls, config: Mapping[str, Any]) -> "RecordedSetup":
-        """Parse the configuration of a run."""
         return cls(
             agent=RecordedSide.of(config.get("agent")),
             user=RecordedSide.of(config.get("user")),
@@ -119,7 +117,7 @@ class RecordedSetup:
         )
 
     @classmethod
-    def of_file(cls, file: "RecordedFile") -> "RecordedSetup":
+    def of_file(cls, file: "ResultsFile") -> "RecordedSetup":
         """Parse the ``info`` of a results file; a file of lines records none."""
         info = file.raw_info
         agent = RecordedSide.of_info(mapping(info, "agent_info"))
@@ -185,7 +183,7 @@ class Tau2Support(BenchmarkSupport):
     calibration = _function("app.results.labelling", "calibration_in_words")
     recording = _function("app.results.sources", "FileRecording")
     holds_results = _function("results", "has_simulations")
-    conversations = _function("app.sharing.conversations", "conversations")
+    conversations = _function("app.sharing.export", "conversations")
     exports = "tau2-bench"
     public_name = "tau_bench.text"
     export = _function("app.sharing.export", "export_with_notes")
@@ -246,11 +244,11 @@ class Tau2Support(BenchmarkSupport):
 
     def task_title(self, report: Report) -> str | None:
         from maseval.benchmark.tau2.data_loader import load_raw_task
-        from maseval.benchmark.tau2.results.writing import release_of_report
+        from maseval.benchmark.tau2.results.writing import Tau2Report
 
         domain, task_id, _ = Simulation.of(report)
         try:
-            release = release_of_report(report)
+            release = Tau2Report(report).release
             return reason_for_call(load_raw_task(domain, task_id, version=release)) or None
         except MASEvalError:  # the data is elsewhere, or the domain somebody else's
             return None

@@ -141,6 +141,7 @@ def _prepare(options: BranchOptions, origin: Origin) -> Tau2Run:
     prepared = prepare(_run_options(options, origin))
     path = prepared.path
     if options.output is None:
+        # Branches from several messages of one conversation do not share a folder.
         path = path.with_name(f"{path.name}-from-m{origin.at}")
     return replace(
         prepared,
@@ -184,6 +185,7 @@ def _same_agent(options: BranchOptions, agent: RecordedSide) -> dict[str, Any]:
         found: dict[str, Any] = {"agent": agent.player, "agent_args": noise}
     elif agent.function is None and (agent.model or other):
         found = {**agent.model_options("agent"), "agent_prompt": agent.prompt}
+        # The recorded arguments were meant for the other model.
         found |= {"agent_model": other, "agent_args": {}} if other else {}
     else:
         # A name that stands in a file is never loaded, since loading runs code.
@@ -232,6 +234,7 @@ def replay_beginning(prepared: Tau2Run, past: Sequence[Tau2Message]) -> Tau2Envi
     solo = prepared.mode is Mode.SOLO
     environment = Tau2Environment({**task.environment_data, "solo": solo})
     user = None if solo else Seat("user")
+    # Its first step retells the whole beginning, and raises where that comes out otherwise.
     Continuation(environment, Seat("assistant"), user, past=past).next_turn()
     return environment
 
@@ -243,6 +246,7 @@ def _check_agent(
     brief = AgentBrief(
         environment.tools, environment.policy, environment.domain, agent.client, None, agent.args
     )
+    # This one is asked nothing and dropped: the run makes its own.
     agents, _ = make_agents(agent.make, brief, title_of(agent.make))
     if len(agents) != 1:
         names = ", ".join(each.name for each in agents)

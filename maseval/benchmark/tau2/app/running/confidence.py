@@ -41,6 +41,7 @@ class StatedConfidence(TraceableMixin):
 def read_confidence(answer: str) -> float | None:
     """Return the last number from 0 to 100 in an answer, as a share."""
     numbers = _NUMBER.findall(answer)
+    # Models that explain themselves first end with the number.
     return float(numbers[-1]) / 100 if numbers else None
 
 

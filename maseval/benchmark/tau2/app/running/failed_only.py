@@ -36,6 +36,7 @@ def find_failed(options: RunOptions) -> tuple[RunOptions, FailedTasks]:
     run = open_run(str(options.failed_only), "tau2")
     recorded, _ = recompute_verdicts(run)
     passed = {line.simulation for line in outcomes_in(recorded) if line.passed}
+    # Also what was planned and never recorded: it has no verdict either.
     failed = {one.task for one in run.planned if one not in passed}
     if not failed:
         raise ConfigurationError(
@@ -52,6 +53,7 @@ def find_failed(options: RunOptions) -> tuple[RunOptions, FailedTasks]:
 
 
 def _is_default(options: RunOptions, each: Any) -> bool:
+    # The command line gives an empty list where the default is an empty tuple.
     value = getattr(options, each.name)
     return bool(value == each.default or not (value or each.default))
 

@@ -160,6 +160,7 @@ class RunOptions(ConversationOptions, FolderRunOptions):
         False, "Ask the agent after the end how sure it is; one request more", PARTICIPANTS
     )
     patience: float | None = None
+    # Not by its type: what a person is made of would be loaded with every help text.
     human: Any = None
     agent_prompt: str | None = None
 

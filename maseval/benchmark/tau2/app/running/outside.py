@@ -62,7 +62,6 @@ class OutsideAgent:
 
     @property
     def title(self) -> str:
-        """The agent's name in reports."""
         if self.scheme == "a2a":
             return f"a2a:{redact_address(self.place)}"
         return f"acp:{redact_command(shlex.split(self.place))}"
@@ -132,6 +131,7 @@ def _variables(scheme: str, env: Sequence[str]) -> dict[str, str]:
     return found
 
 
+# To meet an agent starts its program, or asks a server.
 @cache
 def _about(scheme: str, place: str, env: tuple[tuple[str, str], ...]) -> Mapping[str, object]:
     """Reach the agent, and return what is known of it then."""

@@ -57,8 +57,10 @@ class ModelSpec:
         given = {_RENAMED.get(name, name): value for name, value in (args or {}).items()}
         options = {name: value for name, value in given.items() if name in _CONNECTION}
         if base_url is not None:
+            # An address among the model's own arguments counts more than the one for all models.
             options.setdefault("base_url", base_url)
         check_base_url(options.get("base_url"))
+        # Checked before the run begins, and not in its first request.
         if "reasoning_policy" in options:
             options["reasoning_policy"] = ReasoningPolicy.of(options["reasoning_policy"]).value
         rest = {name: value for name, value in given.items() if name not in _CONNECTION}
@@ -219,6 +221,7 @@ def _agent(kind: str, options: RunOptions) -> Agent:
         return replace(model, prompt=options.agent_prompt)
     if kind in PLAYERS:
         return Player(kind, _error_rate(kind, args or {}))
+    # The arguments are told apart even where no model is named.
     model = ModelSpec.of(options.agent_model or "", args, options.base_url)
     make = _own_function(options, model.args)
     check_signature(make)
@@ -238,6 +241,7 @@ def _user(agent: str, mode: str, options: RunOptions) -> User:
         return None
     user = options.user
     if user is None:
+        # Whoever plays without a model is most often tried where there is none at all.
         needs_nobody = agent in (*PLAYERS, HUMAN) or options.rehearse is not None
         user = "scripted" if needs_nobody and not options.user_model else "llm"
     _check_one_of("user", user, USERS)
@@ -264,6 +268,7 @@ def _error_rate(agent: str, args: ExtraArguments) -> float:
         takes = f"takes {', '.join(known)}" if known else "takes no arguments"
         raise ConfigurationError(f"agent_args has {unknown[0]!r}, but agent {agent!r} {takes}")
     rate = args.get("error_rate", DEFAULT_ERROR_RATE)
+    # A bool is a number in Python, and no rate.
     if isinstance(rate, bool) or not isinstance(rate, int | float) or not 0 <= rate <= 1:
         raise ConfigurationError(f"error_rate is {rate!r}; give a probability from 0 to 1")
     return float(rate)

@@ -181,6 +181,7 @@ def _typical_use(who: str, domain: str, prompt: int) -> tuple[float, float, floa
     if who == "judge":
         return 1, (_JUDGE_PROMPT + seen) / _CHARACTERS_PER_TOKEN, _JUDGED / _CHARACTERS_PER_TOKEN
     if who == "user":
+        # The user's model does not see what tools answered to the agent.
         calls, length = usual.user, usual.user_length
         seen = usual.user * (usual.user_length + usual.agent_length)
     else:

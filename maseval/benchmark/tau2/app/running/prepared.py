@@ -86,6 +86,7 @@ class PreparedRun(FolderRun):
             options, failed = find_failed(options)
         named = [options.domain] if isinstance(options.domain, str) else options.domain
         domains = [domain_name(each) for each in dict.fromkeys(named)]
+        # A limit of 0 seconds means no limit.
         options = replace(options, domain=domains, timeout=options.timeout or None)
         check_timeout(options.timeout)
         agent, user, mode = choose_participants(options)
@@ -98,6 +99,8 @@ class PreparedRun(FolderRun):
             ModelSpec.of(judge, None, options.base_url) if judge and judge != RULE else judge,
             mode,
         )
+        # Where nobody reads texts, none are looked for: scripted players run on a machine without
+        # any.
         if options.texts is not None or run.asks_models:
             run = replace(run, wording=wording_of(options.texts, options.data_version))
         tasks = load_chosen(options, run.time_limit)
@@ -165,6 +168,7 @@ class PreparedRun(FolderRun):
 
     @property
     def knows_prices(self) -> bool:
+        # A rehearsal asks no model that anybody pays for.
         is_free = self.options.rehearse is not None and not self.model_prices
         return is_free or any(self.model_prices.values())
 
@@ -180,6 +184,8 @@ class PreparedRun(FolderRun):
         limit = self.options.timeout
         if limit is None or self.options.patience is not None:
             return self.options.patience
+        # Where the rules themselves end a conversation by time, this limit only catches a step that
+        # hangs, and must not come before them.
         return limit if self.timeout is None else limit + max(limit, _LAST_STEP)
 
     @cached_property

@@ -63,6 +63,7 @@ class Rehearsal:
             if self._server is None:
                 self._server = ModelServer().__enter__()  # for as long as the worker lives
                 self._server.on_unserved = self._refuse_protocol
+        # A repetition that is tried again still has the model of its last attempt.
         self._end(trial)
         model = make_model(self.player, task, environment, seed=seed, acted=self._acted)
         model.refused = self.refused
@@ -104,6 +105,7 @@ class Rehearsal:
             is_first, self._begun = not self._begun, True
         if is_first:
             return
+        # Either of two events will do, and nothing waits for two at once.
         for _ in range(int(_PATIENCE / 0.05)):
             if self._acted.is_set() or self._first_is_over.wait(0.05):
                 return

@@ -62,6 +62,7 @@ def reword(
     own, failed = dict(mapping(known, domain)), {}
     [tasks] = load_chosen(options, None).values()
     for task in tasks:
+        # An earlier call has paid for it.
         if task.id in own:
             continue
         found, lost = _reword_one(asked, task.user_data["instructions"])
@@ -69,6 +70,7 @@ def reword(
             failed[str(task.id)] = lost
             continue
         own[str(task.id)] = found
+        # After each task, as what was paid for should outlive whatever happens next.
         write_bytes(path, json.dumps({**known, domain: own}, indent=1).encode())
     return RewordedTasks(path, len(own), failed, asked.gather_usage().cost)
 
@@ -86,6 +88,7 @@ def _reword_one(model: ModelAdapter, told: object) -> tuple[object, list[str]]:
     request, lost = _REQUEST.format(json.dumps(told, ensure_ascii=False)), ["an answer"]
     for _ in range(_ATTEMPTS):
         answer = model.chat([{"role": "user", "content": request}]).content or ""
+        # Models like to say something before the JSON.
         start = answer.find("{" if isinstance(told, dict) else '"')
         try:
             found, _ = json.JSONDecoder().raw_decode(answer, max(start, 0))
@@ -108,6 +111,8 @@ def lost_facts(told: object, reworded: object) -> list[str]:
         if keys:
             return keys
     text = json.dumps(reworded, ensure_ascii=False)
+    # Tools compare ids and names letter by letter, so that a paraphrase of one makes a task
+    # unsolvable.
     facts = {fact for each in texts_in(told) for fact in _facts(each)}
     return sorted(fact for fact in facts if fact not in text)
 
@@ -127,7 +132,6 @@ def _facts(text: str) -> Iterator[str]:
 
 
 def read_rewordings(path: str | os.PathLike[str]) -> Mapping[str, Any]:
-    """Read a file of rewordings: instructions by domain and task."""
     try:
         found = strict_json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

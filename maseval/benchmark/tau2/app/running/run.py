@@ -167,9 +167,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
     def _seeds(self, seed_generator: SeedGenerator) -> SeedGenerator:
         if not self.prepared.past:
             return seed_generator
-        repeat = seed_generator.gather_config().get("rep_index")
-        number = repeat if isinstance(repeat, int) else 0
-        return seed_generator.for_repetition(self.prepared.first_trial + number)
+        first = self.prepared.first_trial
+        return seed_generator.for_repetition(first + _repetition(seed_generator))
 
     def setup_agents(
         self,
@@ -183,7 +182,7 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
         if isinstance(agent, ModelSpec):
             return super().setup_agents(agent_data, environment, task, user, seeds)
         if isinstance(agent, OwnAgent):
-            trial = _trial(task, seed_generator)
+            trial = str(task.id), _repetition(seed_generator)
             seed = seeds.derive_seed("agents/own")
             return self._own_agents(agent, environment, task, trial, seed)
         adapter: AgentAdapter
@@ -212,6 +211,8 @@ class RunBenchmark(DefaultAgentTau2Benchmark):
             return super().run_agents(agents, task, environment, query)
         with attribute_errors(own.make):
             answer = super().run_agents(agents, task, environment, query)
+        # A function without a return statement is a common slip, and its None must not be taken for
+        # words.
         if answer is None:
             raise no_answer_error(agents[0].name)
         return answer
@@ -325,8 +326,8 @@ class _CountTimeouts(BenchmarkCallback):
         self.number += RecordedReport(report).termination == TerminationReason.TIMEOUT
 
 
-def _trial(task: Task, seed_generator: SeedGenerator) -> RepetitionKey:
-    return str(task.id), seed_generator.gather_config().get("rep_index") or 0
+def _repetition(seeds: SeedGenerator) -> int:
+    return seeds.gather_config().get("rep_index") or 0
 
 
 @takes(RunOptions)
@@ -350,6 +351,7 @@ class Tau2Run(PreparedRun):
             logger.warning(words)
         options = self.options
         agent = self.agent
+        # Open for the whole run, as simulations may share one program.
         held = agent.opened() if isinstance(agent, OwnAgent) else nullcontext()
         with held, _rehearsed_by(options.rehearse) as rehearsal:
             benchmark = RunBenchmark(self, rehearsal)
@@ -419,6 +421,7 @@ def play(options: PlayOptions) -> PlayedTask:
         options,
         num_tasks=None if options.task_id else 1,
         concurrency=1,
+        # A person answers in the thread that calls, which has the terminal.
         engine=CallingThreadEngine(),
         human=person,
     )

@@ -54,12 +54,15 @@ def domain_name(given: str) -> str:
     place, _, name = given.rpartition(":")
     file = Path(place)
     sha256 = hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+    # An edited file is loaded anew, although its domain has the same name.
     key = file.resolve(), name, sha256
     if key not in _names:
         domain = _register_own(given)
         _origins[domain.name] = _DomainOrigin(f"{file.name}:{name}", file if sha256 else None)
         _names[key] = domain.name
         if sha256 is not None:
+            # A command that meets the name in a record finds the file that was typed here: what a
+            # record itself names is never loaded.
             _remember(domain.name, f"{key[0]}:{name}")
     return _names[key]
 
@@ -130,6 +133,7 @@ def find_remembered(name: str) -> Domain | None:
             f"the domain {name!r} was in {file}, which is not there any more; name its file once "
             "to make it known again: maseval tau2 tasks --domain FILE.py:NAME"
         )
+    # The file may by now define a domain of another name.
     return domain_named(name) if domain_name(place) == name else None
 
 

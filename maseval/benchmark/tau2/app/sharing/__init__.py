@@ -1,1 +1,1 @@
-"""Submitting tau2 results to the public leaderboard."""
+"""Exports of tau2 runs."""

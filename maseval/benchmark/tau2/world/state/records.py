@@ -9,6 +9,7 @@ After tau2-bench v0.2.0, src/tau2/environment/db.py (MIT, Sierra Research).
 """
 
 import copy
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, MutableMapping
 from typing import Any, ClassVar, Generic, NoReturn, Self, TypeVar, get_args
@@ -163,6 +164,11 @@ def canonical_json(value: object) -> str:
 
 
 _canonical = json.JSONEncoder(sort_keys=True, default=str).encode
+
+
+def hash_json(value: object) -> str:
+    """Return the SHA-256 of a value's canonical JSON."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 def canonical_record(record: Record) -> str:
