@@ -20,6 +20,7 @@ from maseval.cli.console import (
     note,
     print_json,
     print_parts,
+    print_result,
     stdout,
     styled,
 )
@@ -230,7 +231,8 @@ def plan(
     if labels:
         if runs is None or len(runs) != 1 or any((difference, precision, tasks, rate, between)):
             raise typer.BadParameter("--labels takes one run, and only --about and --judge")
-        return _print_label_plan(runs[0], about, judge, as_json)
+        planned = commands.plan_labels(runs[0], about=about, judge=judge)
+        return print_result(planned, map(inert, planned.lines), as_json)
     cells = 1.0
     if runs and runs[0].endswith(".toml"):
         from maseval.cli.run_set import RunSet  # loads what runs need
@@ -250,29 +252,18 @@ def plan(
         cells=cells,
         measure=measure,
     )
-    if as_json:
-        print_json(found.to_dict())
-        return
-    console, planned = stdout(), found.about
-    known = percent(planned.rate) if planned.score is None else format_score(planned.score)
-    console.print(f"{count_of(planned.tasks, 'task')}, pass^1 {known}")
-    table = _table(found)
-    if natural_width(table) > console.width:  # no number is cut as long as there is any room
+    print_result(found, _forecast_parts(found), as_json)
+
+
+def _forecast_parts(found: "Forecast") -> Parts:
+    about, table = found.about, _table(found)
+    known = percent(about.rate) if about.score is None else format_score(about.score)
+    yield f"{count_of(about.tasks, 'task')}, pass^1 {known}"
+    if natural_width(table) > stdout().width:  # no number is cut as long as there is any room
         table.box, table.padding = None, (0, 1, 0, 0)
-    console.print(table)
-    for line in found.answers:
-        console.print(f"[bold]{inert(line)}[/bold]", soft_wrap=True)
-    for line in found.notes:
-        console.print(f"[dim]{inert(line)}[/dim]", soft_wrap=True)
-
-
-def _print_label_plan(run: str, about: str | None, judge: str | None, as_json: bool) -> None:
-    plan = commands.plan_labels(run, about=about, judge=judge)
-    if as_json:
-        print_json(plan.to_dict())
-        return
-    for line in plan.lines:
-        stdout().print(inert(line), soft_wrap=True)
+    yield table
+    yield from (styled(line, "bold") for line in found.answers)
+    yield from (styled(line, "dim") for line in found.notes)
 
 
 _WHICH_TASKS = ("these\ntasks", "tasks\nlike\nthese")

@@ -210,12 +210,6 @@ def print_result(found: Any, parts: Parts, as_json: bool) -> None:
         print_parts(parts, stdout())
 
 
-def print_unreadable(files: Iterable[object]) -> None:
-    """Print the files that could not be read, and why."""
-    for each in files:
-        stderr().print(f"[bold red]Error:[/] {inert(str(each))}", soft_wrap=True)
-
-
 def print_files(
     found: "Sequence[Any]",
     parts_of: "Callable[[Any], Parts]",

@@ -144,7 +144,7 @@ def finish(
 
     The code is 1 if no simulation ran to a verdict, and resuming cannot change that.
     """
-    print_parts(_outcome_parts(result, with_scores, with_next), console)
+    print_parts(outcome_parts(result, with_scores, with_next), console)
     if debug and result.errors:
         _print_traceback(result, console)
     if as_json:
@@ -157,12 +157,8 @@ def finish(
         raise typer.Exit(WRONG_USE)
 
 
-def print_outcome(result: RunResult, console: Console) -> None:
-    """Print the numbers, their cost, and the commands to look closer or resume."""
-    print_parts(_outcome_parts(result), console)
-
-
-def _outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool = True) -> Parts:
+def outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool = True) -> Parts:
+    """Yield the numbers, their cost, and the commands to look closer or resume."""
     if with_scores:
         yield from map(inert, filter(None, [result.summary.answer]))
         yield scores(result.summary)

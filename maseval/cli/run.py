@@ -8,9 +8,9 @@ from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, with_examples
-from maseval.cli.console import counting, here, inert, program, stderr, stdout
+from maseval.cli.console import counting, here, inert, print_parts, program, stderr, stdout
 from maseval.cli.options import AsJson, argument, flag, option
-from maseval.cli.results import print_outcome
+from maseval.cli.results import outcome_parts
 from maseval.cli.run_file import read_run_file
 from maseval.cli.running import command_with, display, run_or_plan
 
@@ -117,7 +117,7 @@ def demo(
         display=display(progress),
         command=command_line(context),
     )
-    print_outcome(result, console)
+    print_parts(outcome_parts(result), console)
     page = None
     if result.complete:
         _print_stage(3, "explaining what failed, and writing the report")

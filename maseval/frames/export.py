@@ -16,6 +16,7 @@ from maseval.core.storage.files import atomic_file
 from maseval.frames.frame import TABLES, Cell, Frame
 from maseval.frames.tables import FRAMES, AnyRun
 from maseval.interface import arrow
+from maseval.stats.result import Result
 
 ExportForm = Literal["parquet", "csv", "jsonl"]
 FORMS: tuple[str, ...] = get_args(ExportForm)
@@ -63,15 +64,12 @@ STDOUT = "-"
 
 
 @dataclass(frozen=True)
-class ExportedTable:
+class ExportedTable(Result):
     """A table that was written; ``path`` is None for the standard output."""
 
     table: str
     rows: int
     path: Path | None
-
-    def to_dict(self) -> dict[str, object]:
-        return {**vars(self), "path": None if self.path is None else str(self.path)}
 
 
 def export(

@@ -26,7 +26,7 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.options import TASK_OF_RUN, AsJson, argument, runs_argument
-from maseval.cli.results import finish, print_outcome
+from maseval.cli.results import finish, outcome_parts
 from maseval.cli.running import command_with, display, given_options, json_or_text
 from maseval.cli.show import print_verdict
 from maseval.core.exceptions import ConfigurationError
@@ -209,7 +209,7 @@ def _print_address(url: str) -> None:
 def _print_result(result: RunResult, how: str) -> None:
     console = stderr()
     console.print(inert(how), soft_wrap=True)
-    print_outcome(result, console)
+    print_parts(outcome_parts(result), console)
 
 
 @with_examples(

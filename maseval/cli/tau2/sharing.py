@@ -1,7 +1,7 @@
-"""``maseval tau2 certify``, ``verify`` and ``submit``: runs for others."""
+"""``maseval tau2 certify`` and ``verify``: runs for others."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,9 +15,6 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.options import SCORING, AsJson, Overwrite, RunOrFile, flag, option
-
-if TYPE_CHECKING:  # help must not load what makes these
-    pass
 
 
 @with_examples(
