@@ -110,7 +110,7 @@ def show(
 
 def _show_tool_errors(run: str, *, as_json: bool, **scoring: Unpack[ScoringKeywords]) -> None:
     from maseval.app.results.names import open_recording  # help must not load it
-    from maseval.app.results.tool_errors import tool_errors
+    from maseval.app.results.questions import tool_errors
 
     found = tool_errors(open_recording(run, ScoringOptions(**scoring)))
     if as_json:

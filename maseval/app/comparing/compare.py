@@ -29,7 +29,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import in_percent, in_points, percent
-from maseval.report.checks import ShownCheck, shown_verdicts
+from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import conversation
 from maseval.runs.config import cell_of
 from maseval.runs.recording import Recording
@@ -299,7 +299,8 @@ def failure_reasons(recording: Recording, outcomes: Iterable[Outcome]) -> Failur
         is_fact = cause is not None and cause.grade == "proven" and cause.who != "agent"
         proven.update([cause.name] if cause is not None and is_fact else [])
         proven.update([_CUT_OFF.get(each.ended, each.ended)] if each.ended not in _OWN_ENDS else [])
-        unmet = _unmet_checks(RecordedReport(report))
+        shown = shown_verdicts(RecordedReport(report), ())
+        unmet = [check for e in shown for check in e.get("checks", ()) if not check["met"]]
         checks.update({check["kind"] for check in unmet if check["counts"]})
         proven.update([_NOT_MADE] if any(check["kind"] == "ACTION" for check in unmet) else [])
     if cell_of(recording.config.values):
@@ -321,11 +322,6 @@ def _wrong_calls(report: RecordedReport) -> set[str]:
         found |= {_REFUSED} if call["result"] and call["result"]["failed"] else set()
         before = made
     return found
-
-
-def _unmet_checks(report: RecordedReport) -> list[ShownCheck]:
-    every = [check for each in shown_verdicts(report, ()) for check in each.get("checks", ())]
-    return [check for check in every if not check["met"]]
 
 
 def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[tuple[str, list[int]]]:
@@ -355,18 +351,11 @@ def headline(pair: Pair, measure: str) -> str:
     return f"{words} ({reach}): {'sure' if sure else 'this may be chance'}"
 
 
-def scores_in(table: Comparison) -> dict[str, float]:
-    """Return what is compared of each run, on the tasks that all share."""
-    return {
-        name: score
-        for pair in table.pairs
-        for name, score in zip(pair.names, (pair.main.first, pair.main.second), strict=True)
-    }
-
-
 def headline_of_many(table: Comparison, measure: str) -> str:
     """Say in words which of several runs leads, and against which others that is sure."""
-    scores = scores_in(table)
+    scores: dict[str, float] = {}
+    for pair in table.pairs:
+        scores |= zip(pair.names, (pair.main.first, pair.main.second), strict=True)
     top = max(scores.values())
     leaders = [name for name, score in scores.items() if score == top]
     own = [each for each in table.pairs if leaders[0] in each.names]

@@ -2,13 +2,14 @@
 
 import os
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from maseval.app.benchmarks import BenchmarkSupport, support_that_answers
+from maseval.app.benchmarks import BenchmarkSupport, JudgeRequest, support_that_answers
 from maseval.app.judging.asking import (
     Answers,
     Asked,
@@ -20,7 +21,6 @@ from maseval.app.judging.asking import (
 )
 from maseval.app.results.calibrated import judge_in_words
 from maseval.app.results.examined import examine_run
-from maseval.app.results.judge_requests import JudgeRequest
 from maseval.app.results.judged import (
     JudgedBy,
     RunJudgements,
@@ -77,24 +77,23 @@ class AskedRun:
         return {**found, "undecided": found["undecided"] - self.unanswered}
 
     @property
+    def _answers(self) -> list[Mapping[str, Any]]:
+        every = self.judged.judgements.values() if self.judged else ()
+        return [each.answer or {} for each in every]
+
+    @property
     def weights(self) -> dict[str, int]:
         """The simulations with a claim of each weight."""
-        found: dict[str, int] = {}
-        for each in self.judged.judgements.values() if self.judged else ():
-            for weight in {e.get("weight") for e in (each.answer or {}).get("claims") or ()}:
-                if weight is not None:
-                    found[weight] = found.get(weight, 0) + 1
-        return found
+        found = Counter[str]()
+        for answer in self._answers:
+            found.update({each.get("weight") for each in answer.get("claims") or ()} - {None})
+        return dict(found)
 
     @property
     def parties(self) -> dict[str, int]:
         """The simulations by the party that is said to have failed."""
-        found: dict[str, int] = {}
-        for each in self.judged.judgements.values() if self.judged else ():
-            answer = each.answer or {}
-            if answer.get("claims") and "first" in answer:
-                found[answer["first"]] = found.get(answer["first"], 0) + 1
-        return found
+        answers = self._answers
+        return dict(Counter(e["first"] for e in answers if e.get("claims") and "first" in e))
 
     @property
     def is_complete(self) -> bool:

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.app.results.judge_requests import JudgeRequest
+from maseval.app.benchmarks import JudgeRequest
 from maseval.app.running.folder_run import Budget
 from maseval.app.running.own_code import OwnCode, load_named
 from maseval.app.running.prices import ModelPrice, Prices

@@ -4,8 +4,6 @@ The answers of an unfinished measurement are kept in the cache folder, so that i
 was; once it is finished they go, so that the next one asks the model anew.
 """
 
-import hashlib
-import json
 import os
 import random
 from collections import defaultdict
@@ -15,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maseval.app.benchmarks import BenchmarkSupport, support_by_name
+from maseval.app.benchmarks import BenchmarkSupport, JudgeRequest, LabelledCase, support_by_name
 from maseval.app.judging.asking import (
     Asked,
     JudgeModel,
@@ -32,8 +30,7 @@ from maseval.app.results.calibrated import (
     keep_calibration,
     latest_calibration,
 )
-from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
-from maseval.app.results.judged import JudgedBy, question_version, status_of
+from maseval.app.results.judged import JudgedBy, question_version, short_hash, status_of
 from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.judge_record import Judgement, JudgeRecord
@@ -106,8 +103,8 @@ def calibrate(
     if dry_run:
         price = settled.estimate(question, [request for _, request in cases])
         return CalibratedJudge(about, name, len(cases), notes=notes, price=price)
-    chosen = _hash(sorted(case.id for case, _ in cases))
-    path = cache_dir() / "calibrating" / f"{_hash([about, version, who, chosen])}.jsonl"
+    chosen = short_hash(sorted(case.id for case, _ in cases))
+    path = cache_dir() / "calibrating" / f"{short_hash([about, version, who, chosen])}.jsonl"
     record = JudgeRecord(path)
     asked = [Asked({"case": case.id}, _constant(request)) for case, request in cases]
     answers = ask_all(asked, question, settled, record, on_progress)
@@ -200,11 +197,6 @@ def _usable(
 
 def _constant(request: JudgeRequest) -> Any:
     return lambda: request
-
-
-def _hash(value: object) -> str:
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _results(cases: Sequence[LabelledCase], judgements: Sequence[Judgement]) -> list[CaseResult]:

@@ -29,8 +29,12 @@ CONTENT, VERSION = "content", "version"
 
 def question_version(question: Question[Any]) -> str:
     """Return a short hash of the question's words and form, without what fills them."""
-    asked = json.dumps([question.template, question.form.schema], sort_keys=True)
-    return hashlib.sha256(asked.encode()).hexdigest()[:12]
+    return short_hash([question.template, question.form.schema])[:12]
+
+
+def short_hash(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def simulation_key(one: Simulation, content: str, version: str) -> dict[str, object]:

@@ -1,11 +1,11 @@
 """The questions that commands ask of any recording, and its benchmark answers.
 
-``maseval show``, ``explain``, ``comply``, ``score``, and ``export`` in original form.
+``maseval show``, also with ``--errors``, ``explain``, ``comply`` and ``score``.
 """
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,10 +41,11 @@ from maseval.app.results.recording import notes_on
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Section
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
-from maseval.core.recorded import Shape
+from maseval.core.recorded import RecordedMessage, Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.redaction import redact
 from maseval.core.teamwork import AgentWork
+from maseval.core.words import excerpt
 from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs import RunFolder
@@ -305,3 +306,34 @@ def _simulation_view(
         team=parsed.work(),
         decider=None if cause is None else parsed.decider(cause.message),
     )
+
+
+class ToolError(NamedTuple):
+    """An error that a tool answered with: how often, in how many simulations, first in which."""
+
+    tool: str
+    text: str
+    times: int
+    simulations: int
+    first: Simulation
+
+    def to_dict(self) -> dict[str, object]:
+        return {**self._asdict(), "first": list(self.first)}
+
+
+def tool_errors(recording: Recording) -> list[ToolError]:
+    """List the errors of tools in a run, the most frequent first."""
+    found: dict[tuple[str, str], list[Simulation]] = {}
+    for report in recording.reports():
+        for error in _errors_in(RecordedReport(report).simulation.messages):
+            found.setdefault(error, []).append(Simulation.of(report))
+    errors = [ToolError(*key, len(each), len({*each}), each[0]) for key, each in found.items()]
+    return sorted(errors, key=lambda each: -each.times)
+
+
+def _errors_in(messages: list[RecordedMessage]) -> Iterator[tuple[str, str]]:
+    names: dict[object, str] = {}
+    for message in messages:
+        names |= {call.id: str(call.name) for call in message.calls}
+        if message.role == "tool" and message.error:
+            yield names.get(message.call_id, "?"), excerpt(message.content)

@@ -22,11 +22,6 @@ from maseval.runs.lock import holder_of
 from maseval.runs.recording import Recording
 
 
-def beside(recording: Recording, name: str) -> Path:
-    """Return the path for a file about a recording: in the run's folder, or next to the file."""
-    return path_about(recording.path, name)
-
-
 def name_of(recording: Recording) -> str:
     """Return the name of the folder, or of the file without its suffix."""
     path = recording.path

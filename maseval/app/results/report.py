@@ -28,7 +28,6 @@ from maseval.app.results.names import (
     warn_of_damage,
 )
 from maseval.app.results.recording import (
-    beside,
     facts_of,
     first_obstacle,
     judging_in_words,
@@ -44,6 +43,7 @@ from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.core.storage.files import path_about
 from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
 from maseval.report.index import Entry, Overview, indexed_entry, note_of
@@ -127,7 +127,7 @@ def _place_of(asked: Sequence[str | os.PathLike[str]], opened: Sequence[Recordin
     first = opened[0]
     if len(opened) > len(asked) == 1:
         return first.path.parent / "report.html"
-    return beside(first, "comparison.html" if len(opened) > 1 else "report.html")
+    return path_about(first.path, "comparison.html" if len(opened) > 1 else "report.html")
 
 
 def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:
