@@ -81,7 +81,6 @@ app.callback()(root_options)
 
 
 def run_command(arguments: list[str]) -> None:
-    """Run the command that these words name, and leave with its exit code."""
     app(args=complete_words(arguments), prog_name="maseval")
 
 

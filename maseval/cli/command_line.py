@@ -328,7 +328,6 @@ def root_options(
 
 
 def command_line(context: typer.Context) -> str:
-    """Return the command as it was typed, without secrets."""
     return redact_command(context.meta[_WORDS])
 
 

@@ -64,7 +64,6 @@ def release_stream(stream: IO[str]) -> None:
 
 
 def number_columns(*names: str, no_wrap: bool = False) -> Iterator[Column]:
-    """Yield columns of numbers for a table."""
     return (Column(name, justify="right", no_wrap=no_wrap) for name in names)
 
 
@@ -123,7 +122,6 @@ def chosen_stream(as_json: bool) -> Console:
 
 
 def styled(words: object, style: str) -> str:
-    """Return foreign text in a style."""
     return f"[{style}]{inert(str(words))}[/{style}]"
 
 
@@ -198,12 +196,10 @@ def counting(done: str, what: str = "simulations") -> Iterator[Callable[..., Non
 
 
 def print_json(value: object) -> None:
-    """Print one line for scripts, on standard output."""
     typer.echo(json.dumps(value))
 
 
 def print_result(found: Any, parts: Parts, as_json: bool) -> None:
-    """Print a result for people, or for scripts."""
     if as_json:
         print_json(found.to_dict())
     else:
@@ -294,7 +290,6 @@ def act_on_data(data: Any, benchmark: str, action: str, given: Mapping[str, obje
 
 
 def data_check_parts(check: "DataCheck", fetched_by: str) -> Parts:
-    """Yield every file with its problem."""
     for file in check.files:
         state = "[green]ok[/green]" if file.problem is None else styled(file.problem, "red")
         yield f"{file.name}: {state}"

@@ -38,7 +38,6 @@ def argument(default: object, help: str, **more: Any) -> Any:
 
 
 def option_like(options: type, name: str) -> Any:
-    """Declare an option as an options object does."""
     [found] = [each for each in list_options(options) if each.name == name]
     assert found.flag is not None  # it is for the command line too
     return option(found.default, f"{found.flag.help}.", f"--{name.replace('_', '-')}")

@@ -66,7 +66,6 @@ def scores(summary: RunSummary) -> Table:
 
 
 def _title(summary: RunSummary) -> str | None:
-    """Return the title of numbers that are not simply those of a run."""
     if marks := ", ".join(summary.marks):
         return f"{marks[0].upper()}{marks[1:]}"
     return summary.answer and "Intervals for tasks like these"
@@ -200,7 +199,6 @@ def _next(result: RunResult) -> str:
 
 
 def _print_traceback(result: RunResult, console: Console) -> None:
-    """Print the whole traceback of the first error."""
     simulation = result.errors[0].simulation
     report = RecordedReport(RunFolder.read(result.folder).report(simulation))
     console.print(f"[bold]{inert(str(simulation))}[/bold]")

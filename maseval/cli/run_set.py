@@ -102,7 +102,6 @@ class _Part:
         return "; ".join(filter(None, reasons)) or " ".join(map(str.strip, self.result.notes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints of a run without numbers."""
         cell = {"cell": dict(self.run.cell)} if self.run.cell else {}
         folder = str(self.folder.absolute())
         return {"folder": folder, "name": self.name, **cell, "error": self.failure}

@@ -129,7 +129,6 @@ def _show_tool_errors(run: str, *, as_json: bool, **scoring: Unpack[ScoringKeywo
 
 
 def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
-    """Yield all about a run."""
     from maseval.runs.annotations import annotations_or_problem  # help must not load it
 
     config, check = view.folder.config.values, view.check
@@ -244,7 +243,6 @@ def _trials(view: "RunFindings") -> Table:
 
 
 def _cause_parts(causes: Mapping[str, int]) -> Parts:
-    """Yield who failed and how, with the numbers."""
     if not causes:
         return
     failed = count_of(sum(causes.values()), "simulation")
@@ -307,7 +305,6 @@ def _print_talk(
 
 
 def print_verdict(view: "SimulationView", console: Console) -> None:
-    """Print the verdict and its explanation."""
     if view.error:
         kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
         console.print(f"{styled(kind, 'red')}: {inert(words)}")

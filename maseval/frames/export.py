@@ -25,7 +25,6 @@ _SPECIAL = frozenset(',"\r\n')
 
 
 def write_frame(frame: Frame, file: IO[bytes], form: ExportForm) -> int:
-    """Write all rows as they are read, and return how many they are."""
     if form == "parquet":
         return arrow.write_parquet(file, [column[:2] for column in frame.columns], frame)
     lines = _csv(frame)

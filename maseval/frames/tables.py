@@ -264,7 +264,6 @@ def message_rows(report: RecordedReport, source: FrameSource) -> Rows:
 
 
 def agent_rows(report: RecordedReport, source: FrameSource) -> Rows:
-    """Yield the part of each agent of a team."""
     cause = cause_in(source.findings(report)) if report.team else None
     decided = cause and report.decider(cause.message)
     for each in report.work():

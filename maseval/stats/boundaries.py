@@ -148,7 +148,6 @@ def _gauss_legendre(count: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def _legendre(degree: int, x: float) -> tuple[float, float]:
-    """Return the value and the slope of the Legendre polynomial."""
     before, value = 1.0, x
     for n in range(2, degree + 1):
         before, value = value, ((2 * n - 1) * x * value - (n - 1) * before) / n

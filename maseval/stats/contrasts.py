@@ -238,7 +238,6 @@ class Grid:
         return 0.0 if found is None else found.value
 
     def mean(self, at: int, level: str) -> float | None:
-        """Return the mean of the scores of the cells with this level."""
         cells = [tasks for place, tasks in self.scores.items() if place[at] == level]
         means = [
             Fraction(

@@ -194,7 +194,6 @@ def _chance_below(
 
 
 def check_level(level: float) -> None:
-    """Raise unless ``level`` is that of a confidence interval."""
     if not 0 < level < 1:
         raise ConfigurationError(
             f"the confidence level is {level}; give a number between 0 and 1, such as 0.95"

@@ -354,14 +354,12 @@ def requirement(
 
 
 def check_at_least(at_least: object) -> None:
-    """Raise unless ``at_least`` is a pass rate."""
     share = number(at_least)
     if share is None or not 0 <= share <= 1:
         raise ConfigurationError(f"at_least is {at_least!r}; give a share from 0 to 1, like 0.8")
 
 
 def check_alpha(alpha: object) -> None:
-    """Raise unless ``alpha`` is a one-sided chance of error."""
     chance = number(alpha)
     if chance is None or not 0 < chance < 0.5:
         raise ConfigurationError(f"alpha is {alpha!r}; give a chance below 0.5, like {ALPHA}")

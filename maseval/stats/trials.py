@@ -55,7 +55,6 @@ def fewest_trials(tasks: Iterable[Trials]) -> int:
 
 
 def outcomes_of(reports: Iterable[Mapping[str, Any]]) -> list[Outcome]:
-    """Read a run's reports."""
     return [
         parse_report(report, f"reports[{position}]").outcome
         for position, report in enumerate(reports)

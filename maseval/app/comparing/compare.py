@@ -98,7 +98,6 @@ class RunComparison:
 
     @property
     def measure(self) -> str:
-        """The pass^k that is compared."""
         return self.grid.effects.measure if self.grid else self.table.pairs[0].main.name
 
     @property
@@ -131,11 +130,9 @@ class RunComparison:
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
-        """Each run's numbers on the tasks that all share."""
         return self.table.runs
 
     def to_dict(self) -> dict[str, object]:
-        """Return the comparison of two, or the table of several, as JSON values."""
         return {
             **({} if self.texts is None else {"texts": self.texts}),
             **self.table.to_dict(),

@@ -170,7 +170,6 @@ class Gate:
 
     @property
     def passes_nothing(self) -> bool:
-        """True if neither run passed anything, so that none can be worse."""
         return self.main.first == self.main.second == 0
 
     @property

@@ -141,7 +141,6 @@ def looked_into(found: RunComparison) -> dict[str, object]:
 
 
 def _grid(grid: ComparedGrid, names: list[str]) -> dict[str, object]:
-    """Return the cells by their levels, and the tables on factors and their levels."""
     effects = grid.effects
     return {
         "factors": list(grid.factors),
@@ -171,7 +170,6 @@ def _reasons(found: RunComparison) -> dict[str, object]:
 
 
 def comparison_plots(found: RunComparison) -> list[Drawing]:
-    """Draw pass^k of all, and the differences of two."""
     marks = {name: subset_of(run.config) for name, run in found.runs.items()}
     named = {
         name if marks[name] is None else f"{name}, {marks[name]}": summary

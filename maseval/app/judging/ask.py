@@ -19,7 +19,7 @@ from maseval.app.judging.asking import (
     Price,
     ask_all,
 )
-from maseval.app.results.calibrated import judge_in_words
+from maseval.app.results.calibrated import AskedJudge
 from maseval.app.results.examined import examine_run
 from maseval.app.results.judged import (
     JudgedBy,
@@ -154,6 +154,7 @@ def ask(
     simulations = _choose(folder, kinds, numbers, domain)
     model = settled.open_for_price() if dry_run else settled.open()
     who, version = model.who(question.params), question_version(question)
+    asked_judge = AskedJudge(about, str(who["model"]), mapping(who, "params"), version)
     asked = [
         Asked(
             simulation_key(one, folder.content_key(one), version),
@@ -161,13 +162,13 @@ def ask(
         )
         for one in simulations
     ]
-    found = AskedRun(folder.path, about, _name(about, who, version), len(asked))
+    found = AskedRun(folder.path, about, asked_judge.measured_name, len(asked))
     if dry_run:
-        known = _judged(folder, about, who, version)
+        known = _judged(folder, asked_judge)
         return replace(found, price=_price(asked, known, question, settled))
     record = JudgeRecord(record_path(folder.path))
     answers = ask_all(asked, question, settled, record, on_progress)
-    judged = _judged(folder, about, who, version)
+    judged = _judged(folder, asked_judge)
     return replace(found, chosen=len(asked) - answers.skipped, judged=judged, took=answers)
 
 
@@ -203,24 +204,14 @@ def _choose(
     return [one for one in found if one in chosen]
 
 
-def _name(about: str, who: Mapping[str, Any], version: str) -> str:
-    model, params = str(who["model"]), mapping(who, "params")
-    return judge_in_words(about, JudgedBy(about, model, params).name, model, params, version)
-
-
-def _judged(folder: Recording, about: str, who: Mapping[str, Any], version: str) -> JudgedBy:
-    """Return what one judge has answered so far."""
-    model, params = str(who["model"]), mapping(who, "params")
-    for each in RunJudgements(folder).about(about):
-        if (each.model, dict(each.params), each.version) == (model, dict(params), version):
-            return each
-    return JudgedBy(about, model, params, version)
+def _judged(folder: Recording, judge: AskedJudge) -> JudgedBy:
+    known = (e for e in RunJudgements(folder).about(judge.question) if e.key == judge.key)
+    return next(known, JudgedBy(**vars(judge)))
 
 
 def _price(
     asked: Sequence[Asked], known: JudgedBy, question: Question[Any], settings: JudgeSettings
 ) -> Price:
-    """Estimate what is left to be paid for."""
     done = [dict(e.key) for e in known.judgements.values() if not e.unanswered]
     requests = (each.request() for each in asked if dict(each.key) not in done)
     return settings.estimate(question, [each for each in requests if each is not None])

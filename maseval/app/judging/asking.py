@@ -119,7 +119,6 @@ class JudgeSettings:
 
     @cached_property
     def price(self) -> ModelPrice | None:
-        """The model's price; None if it is not known."""
         if not isinstance(self._own, str):
             return None
         prices = Prices() if self.prices is None else Prices.of(self.prices)

@@ -23,6 +23,7 @@ from maseval.app.judging.asking import (
     ask_all,
 )
 from maseval.app.results.calibrated import (
+    AskedJudge,
     Calibration,
     CaseResult,
     Change,
@@ -30,7 +31,7 @@ from maseval.app.results.calibrated import (
     keep_calibration,
     latest_calibration,
 )
-from maseval.app.results.judged import JudgedBy, question_version, short_hash, status_of
+from maseval.app.results.judged import question_version, short_hash, status_of
 from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.judge_record import Judgement, JudgeRecord
@@ -98,8 +99,8 @@ def calibrate(
     cases, notes = _usable(_draw(_cases(support, about, domain, file, conversations), pairs))
     model = settled.open_for_price() if dry_run else settled.open()
     who, version = model.who(question.params), question_version(question)
-    model_id, params = str(who["model"]), dict(mapping(who, "params"))
-    name = JudgedBy(about, model_id, params).name
+    judge_asked = AskedJudge(about, str(who["model"]), dict(mapping(who, "params")), version)
+    name = judge_asked.name
     if dry_run:
         price = settled.estimate(question, [request for _, request in cases])
         return CalibratedJudge(about, name, len(cases), notes=notes, price=price)
@@ -119,19 +120,16 @@ def calibrate(
     cost = sum(line.usage.get("cost") or 0.0 for line in lines)
     dropped = sum(len(each.dropped) for each in judgements)
     found = Calibration(
-        about,
-        version,
-        model_id,
-        params,
-        chosen,
-        now(),
-        results,
-        dropped,
-        len(lines),
-        cost,
-        round(sum(line.seconds for line in lines), 3),
+        **vars(judge_asked),
+        set=chosen,
+        at=now(),
+        cases=results,
+        dropped=dropped,
+        requests=len(lines),
+        cost=cost,
+        seconds=round(sum(line.seconds for line in lines), 3),
     )
-    before = latest_calibration(about, model_id, params, version, chosen)
+    before = latest_calibration(judge_asked, chosen)
     keep_calibration(found)
     with suppress(OSError):
         path.unlink()

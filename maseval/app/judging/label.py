@@ -125,14 +125,12 @@ class Labelling(OpenedQuestion):
 
     @property
     def shares(self) -> list[JudgedShare]:
-        """The numbers that follow from the labels so far."""
         shares = judged_shares(self.folder, self.lines)
         names = {kind.name for kind in self.question.shares}
         return [each for each in shares if each.name in names and each.judge == self.judge]
 
     @property
     def agreements(self) -> list[str]:
-        """Sentences on how far labellers agree."""
         labels = current_labels(self.folder, self.question.name, self.file.labels)
         return [
             f"{agreement_in_words(names, found)} ({kind.name})"
@@ -204,7 +202,6 @@ def open_question(
 
 
 def find_label_question(folder: Recording, about: str | None) -> LabelQuestion:
-    """Return the question of that name, or the first one."""
     questions = support_for(folder).label_questions(folder)
     if not questions:
         raise ConfigurationError(
@@ -219,7 +216,6 @@ def find_label_question(folder: Recording, about: str | None) -> LabelQuestion:
 
 
 def find_judge(folder: Recording, about: str, judge: str | None) -> tuple[str, JudgeAnswers]:
-    """Return the name and the answers of the judge that is meant."""
     judges = support_for(folder).judges(folder, about)
     if judge == WITHOUT_JUDGE or (judge is None and not judges):
         return LABELS_ALONE, {}

@@ -100,7 +100,6 @@ class Checklist:
 
 
 def check_allowed(allowed: Iterable[str]) -> None:
-    """Raise for the name of an item that does not exist."""
     for name in allowed:
         if name not in ITEMS:
             raise ConfigurationError(

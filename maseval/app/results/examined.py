@@ -91,7 +91,6 @@ class ExaminedRun:
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
 
     def _obstacle(self) -> str | None:
-        """Return why the verdicts of the run cannot be recomputed here."""
         asked = json.dumps(self.folder.config.values, default=str)
         key = hashlib.sha256(asked.encode()).hexdigest()
         known = self._kept.get(key)
@@ -246,13 +245,11 @@ class ExaminedRun:
         return Misstatement(f"its index line says {said.kind}, its report {read.kind}", read.passed)
 
     def _is_complete(self, known: "_Plain", parts: Sequence[FindingPart]) -> bool:
-        """Return True if nothing more is to be found."""
         if "verdict" in parts and known.get("verdict"):
             return True  # there is no review of a verdict that does not hold
         return all(each in known for each in parts)
 
     def save(self) -> None:
-        """Keep what was found, where that is possible."""
         self._kept.save()
 
 
@@ -367,7 +364,6 @@ class RunFindings:
 
     @property
     def passes(self) -> set[Simulation]:
-        """The simulations that passed, as the benchmark counts."""
         return {line.simulation for line in self.lines if line.passed}
 
     @cached_property
@@ -397,12 +393,10 @@ class RunFindings:
 
     @cached_property
     def summary(self) -> RunSummary:
-        """The numbers of the run."""
         return run_summary(self.lines, self.folder.planned, self.folder.config)
 
     @cached_property
     def checklist(self) -> Checklist | None:
-        """The checklist of a rehearsal; None for any other run."""
         return checklist_of_run(self.folder)
 
     def to_dict(self) -> dict[str, object]:
@@ -426,7 +420,6 @@ class RunFindings:
 
 
 def row_of(line: Outcome) -> dict[str, object]:
-    """Return a line as JSON."""
     row = line._asdict()
     for name in _IF_NAMED:
         if row[name] == Outcome._field_defaults[name]:

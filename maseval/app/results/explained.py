@@ -47,7 +47,6 @@ class Review(NamedTuple):
         return [*sections, *_sections_below(self.findings)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the form in which it is kept."""
         told = self.explanation
         return {
             "findings": [each.to_dict() for each in self.findings],
@@ -56,7 +55,6 @@ class Review(NamedTuple):
 
     @classmethod
     def read(cls, form: Mapping[str, Any]) -> "Review":
-        """Return the review that ``to_dict`` wrote."""
         told = form["explanation"]
         if told is not None:
             sections = [Section(*each) for each in told["sections"]]

@@ -7,7 +7,6 @@ from maseval.app.results.checklist import Checklist
 
 
 def junit_suite(name: str, cases: Sequence[ET.Element]) -> bytes:
-    """Return test cases as a file of JUnit XML."""
     suite = ET.Element("testsuite", name=_xml_text(name))
     suite.extend(cases)
     for plural, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):

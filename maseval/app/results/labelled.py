@@ -37,7 +37,6 @@ CORRECTED_AT_LEAST = 2
 
 
 def label_file(folder: Recording) -> LabelFile:
-    """Return the labels of a run or results file."""
     return LabelFile(path_about(folder.path, LABELS))
 
 
@@ -211,7 +210,6 @@ def agreement_of(
 
 
 def agreement_in_words(names: tuple[str, str], found: Agreement) -> str:
-    """Say how far two labellers agree."""
     same = f"{' and '.join(names)} agree on {found.equal} of {found.both}"
     if found.kappa is None or found.interval is None:
         return f"{same}; all labels are equal, so chance would agree as well"

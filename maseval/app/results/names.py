@@ -147,7 +147,6 @@ def trials_named(
 
 
 def trial_numbered(trial: int, trials: Sequence[Simulation]) -> Simulation:
-    """One of the trials of a task."""
     for each in trials:
         if each.trial == trial:
             return each

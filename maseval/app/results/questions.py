@@ -178,11 +178,9 @@ class SimulationView:
 
     @property
     def sections(self) -> list[Section]:
-        """The findings and the explanation in words."""
         return Review(self.findings, self.explanation).sections
 
     def to_dict(self) -> dict[str, object]:
-        """Return all that is shown of it as JSON without secrets."""
         return redact(
             {
                 **row_of(self.line),

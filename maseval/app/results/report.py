@@ -131,7 +131,6 @@ def _place_of(asked: Sequence[str | os.PathLike[str]], opened: Sequence[Recordin
 
 
 def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:
-    """Return the policies of all runs, of each domain every one once."""
     found: dict[str, dict[str, None]] = {}
     for each in opened:
         for domain, texts in support_for(each).policies(each).items():
@@ -153,7 +152,6 @@ def _facts(runs: Mapping[str | None, RunFindings]) -> Iterator[tuple[str, str]]:
 
 
 def drawings(folder: Recording, found: Summary) -> list[Drawing]:
-    """Draw the pass^k of a run."""
     if not found.overall.done:  # without a verdict there is no pass^k
         return []
     mark = f", {chosen}" if (chosen := mark_of(folder.config.values)) else ""
@@ -214,7 +212,6 @@ class TaskTitles:
 
     @property
     def known(self) -> int:
-        """The number of tasks whose titles were asked for."""
         return len(self._titles)
 
     def title(self, one: Simulation) -> str | None:

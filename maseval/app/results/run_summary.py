@@ -116,7 +116,6 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """True if every planned simulation has a verdict."""
         return self.summary.complete
 
     @property
@@ -137,11 +136,9 @@ class RunResult:
 
     @property
     def interrupted(self) -> bool:
-        """True if a signal ended the run, such as Ctrl-C."""
         return (self.stopped or "").startswith(INTERRUPTED)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the object that ``--json`` prints."""
         return {
             "folder": str(self.folder),
             **({"cell": cell} if (cell := cell_of(self.config)) else {}),

@@ -185,7 +185,6 @@ class _Source:
 
     @cached_property
     def imported(self) -> list[tuple[str, _Target]]:
-        """The targets of all imports in the file, by the name there."""
         return list(self.imports(self.tree))
 
     @cached_property

@@ -88,7 +88,6 @@ class Budget(NamedTuple):
         return money(self.amount) if self.unit == "usd" else f"{self.amount:,.0f} tokens"
 
     def check_watchable(self, unpriced: Sequence[str]) -> None:
-        """Raise if the budget is in money, and the price of a model is not known."""
         if self.unit == "usd" and unpriced:
             raise ConfigurationError(
                 f"the budget of {self} cannot be enforced, because the price of "
@@ -319,7 +318,6 @@ class FolderRun(ABC):
         """Run the simulations that are missing in the folder."""
 
     def problems(self) -> Iterable[MASEvalError]:
-        """Return the errors with which the run would be refused."""
         return ()
 
     def check(self) -> None:

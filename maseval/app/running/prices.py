@@ -101,7 +101,6 @@ class Prices:
         return _list_price(model_id, address_of(model_id, base_url))
 
     def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
-        """Return the cost of ``usage``; None for a model whose price is not known."""
         price = self.at(model_id, self.base_url)
         return price.calculate_cost(usage, model_id) if price else None
 

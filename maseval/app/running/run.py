@@ -313,7 +313,6 @@ class PreparedBenchmarkRun(FolderRun):
         )
 
     def execute(self) -> RunResult:
-        """Run what is missing, domain by domain."""
         benchmark, options = self.own.benchmark, self.options
         benchmark.num_workers = options.concurrency
         benchmark.use_prices(self.prices)

@@ -255,7 +255,6 @@ class FolderRunOptions(OutputOptions):
 
     @property
     def answer_cache(self) -> AnswerCache | None:
-        """The cache of answers that the options ask for."""
         return answer_cache(cache_dir() / "answers") if self.cache else None
 
     @property
@@ -265,7 +264,6 @@ class FolderRunOptions(OutputOptions):
 
 
 def check_timeout(seconds: float | None) -> None:
-    """Raise if ``seconds`` is not a limit."""
     if seconds is not None and seconds <= 0:
         raise ConfigurationError(f"timeout is {seconds:g}; give seconds, or None for no limit")
 

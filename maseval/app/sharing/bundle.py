@@ -290,7 +290,6 @@ class UnbundledRun:
 
     @property
     def holds(self) -> bool:
-        """True if nothing that was checked differs."""
         return not self.data and not self.verdicts
 
     def to_dict(self) -> dict[str, object]:

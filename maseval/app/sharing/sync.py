@@ -139,7 +139,6 @@ class SentLog:
     destination: Destination
 
     def traces(self) -> set[str]:
-        """Return the ids of the traces that have arrived."""
         return {trace for line in self._lines() for trace in line.get("traces", ())}
 
     def run(self) -> tuple[str, str] | None:

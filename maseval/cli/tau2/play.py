@@ -92,7 +92,6 @@ class PlayTerminal:
             import readline  # noqa: F401  # arrows and history in what is typed
 
     def ask(self, view: "SeatView") -> "SpokenMessage":
-        """Ask until something is said or done."""
         self.show_new(view)
         with ended_by_signals():
             while True:

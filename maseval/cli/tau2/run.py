@@ -160,7 +160,6 @@ def _plan_parts(plan: "RunPlan") -> Parts:
 
 
 def about_money(cost: float | None) -> str:
-    """Format an estimate of money."""
     if cost is None:
         return "not known"
     rounded = float(f"{cost:.2g}")
