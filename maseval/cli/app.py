@@ -9,6 +9,7 @@ from maseval.cli.command_line import RootGroup, as_command, examples, root_optio
 
 # The words after --until that name a run.
 COMPARISONS = ("better-than", "not-worse-than")
+# Commands that take a bare word for a domain: ``maseval tau2 run retail``.
 _OF_A_DOMAIN = (["run"], ["mcp"], ["play"])
 
 

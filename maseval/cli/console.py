@@ -189,6 +189,7 @@ def counting(done: str, what: str = "simulations") -> Iterator[Callable[..., Non
     with telling() as show:
 
         def count(number: int, total: int = 0) -> None:
+            # To redraw for each simulation would take longer than to look at most of them.
             if number % 10 == 0:
                 show(f"{number}{f' of {total}' if total else ''} {what} {done}")
 

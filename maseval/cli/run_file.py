@@ -252,6 +252,8 @@ def _levels(factor: str, given: object) -> list[Level]:
         raise ConfigurationError(f"{where} is {given!r}; give a list of levels: {factor} = [...]")
     levels: list[Level] = []
     for value in given:
+        # In lower case: some file systems do not tell runs apart whose names differ in nothing
+        # else.
         name, taken = _name_of(value, where), {as_file_name(each.name).lower() for each in levels}
         if isinstance(value, dict):
             value = {key.replace("-", "_"): each for key, each in value.items() if key != NAME}

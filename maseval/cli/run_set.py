@@ -217,6 +217,7 @@ class RunSet:
         if len(self.parts) > 1 and not self.as_json:
             self._print_results()
         codes = [INCOMPLETE if each.code is None else each.code for each in self.parts]
+        # A rehearsal passes or fails; finer codes are for runs that can be resumed.
         return min(max(codes), FAILED) if self.player else max(codes)
 
     def _prepare(self, part: _Part, *, plans: bool = False) -> None:
@@ -268,6 +269,7 @@ class RunSet:
                 part.code, part.error = INCOMPLETE, reason
                 return True
         head = self._head(part, cost)
+        # It is prepared anew with the display of this run, which knows how far the others are.
         part.prepared = None
         with self._ending(part):
             part.result = self._prepared(part, head=head, **more).execute()

@@ -144,5 +144,6 @@ def _close(server: "ReplayServer") -> None:
             _say(f"Still recording ({under_way}); Ctrl-C stops without waiting.")
         server.close()
     except KeyboardInterrupt:
+        # Whoever presses Ctrl-C again does not want to wait.
         server.patience = 0.0
         server.close()

@@ -54,6 +54,7 @@ _CHUNK = 64 * 1024
 
 def download_bytes(url: str, size: int, patience: float) -> bytes:
     """Return the ``size`` bytes behind ``url``, unless it is silent for ``patience`` seconds."""
+    # urllib opens file: addresses, too, and a mirror is named by an environment variable.
     if not url.startswith(("https://", "http://")):
         raise SourceError("not an HTTP address")
     name = url.rpartition("/")[2]
@@ -280,6 +281,8 @@ class LocalSource(NamedTuple):
                 path = data_root(self.path, self.inside) / file.name
                 try:
                     with path.open("rb") as stream:
+                        # No file of a benchmark is larger; one that is cut off here fails its
+                        # checksum.
                         content = stream.read(MEMBER_LIMIT)
                 except OSError as error:
                     raise SourceError(f"cannot read {path}: {error.strerror}") from error

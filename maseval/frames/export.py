@@ -35,6 +35,7 @@ def write_frame(frame: Frame, file: IO[bytes], form: ExportForm) -> int:
     for line in lines:
         file.write(line.encode())
         written += 1
+    # The first line of a CSV file names the columns.
     return written - (form == "csv")
 
 
@@ -93,6 +94,7 @@ def export(
     """
     form, names = _form(to or _ending(output)), _names(tables)
     targets = _targets(names, form, output)
+    # Every run is looked up before a file is made: a wrong name leaves nothing behind.
     frames = {name: FRAMES[name](*runs, **options) for name in names}
     taken = [path for path in targets.values() if path is not None and path.exists()]
     if taken and not overwrite:
@@ -104,6 +106,7 @@ def export(
         path = targets[name]
         with nullcontext(sys.stdout.buffer) if path is None else atomic_file(path) as file:
             rows = write_frame(frame, file, form)
+            # What is printed next must not come before the rows on standard output.
             file.flush()
         written.append(ExportedTable(name, rows, targets[name]))
     return written

@@ -174,6 +174,7 @@ def score_rows(opened: FrameSource) -> Rows:
     for report in run.reports():
         parsed = RecordedReport(report)
         outcomes.append(parsed.outcome)
+        # Findings take a replay of each conversation, and few measures need them.
         if any(each.by_findings for each in measures):
             findings[Simulation.of(report)] = opened.findings(parsed)
     opened.keep_findings()
@@ -357,6 +358,7 @@ def _table(name: str, rows_of: _RowsOfSource) -> Table:
 
         return Frame(TABLES[name], read)
 
+    # Help and the reference show each table by its own name.
     frame.__name__ = frame.__qualname__ = name
     frame.__doc__ = f"One row is {TABLES[name].row}.\n{Table.__doc__}"
     return frame

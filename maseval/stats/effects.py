@@ -188,6 +188,8 @@ def find_effects(
     contrasts = [_contrast(grid, each) for each in single]
     missing = [cell_name(each) for each in product(*grid.levels) if each not in grid.scores]
     known = {at: [each for each in single if each.key[0] == (at,)] for at in ats}
+    # Where cells are missing, levels are compared in different combinations, and the variances of
+    # factors do not add up.
     parts = {
         at: 0.0
         if missing

@@ -76,6 +76,7 @@ class Evidence:
         """The variances of one trial, given the task, of the new system and of the baseline."""
         new, old = self._trial_variance(0), self._trial_variance(1)
         both = self._mean(_chance_to_differ) - self.difference**2
+        # One trial of each task on both sides shows only the sum of the variances: each gets half.
         if new is None and old is None:
             return max(0.0, both / 2), max(0.0, both / 2)
         if new is None:
@@ -96,6 +97,7 @@ class Evidence:
 
         Source: Mantel & Haenszel 1959, with all tasks of equal weight.
         """
+        # Half of the least step between two possible differences corrects for continuity.
         step = min((a.total + b.total) / (a.total * b.total) for a, b in self._kinds)
         return _mean_by(self._squares, _of_exchanges) / self._size, step / self.tasks
 

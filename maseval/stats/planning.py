@@ -228,6 +228,7 @@ def plan(
     unit = pairs.unit
     if few := too_few_tasks(count, level, margin, unit):
         return SamplePlan(found, few, "undecidable")
+    # Power is for a difference as large as the one seen; none, or a negligible one, needs no plan.
     if abs(found) <= margin:
         seen = "the difference seen is within the margin" if found else "no difference seen"
         return SamplePlan(found, f"{seen}: nothing to plan for", "open")
@@ -239,6 +240,7 @@ def plan(
     allowed = count * ((abs(found) - margin) / reach(level, count)) ** 2
     tasks = max(count, math.ceil(count * variance(differences) / allowed))
     differing, fewest = pairs.differing, fewest_tasks(level)
+    # However large they are, so few differences have a p-value above the level.
     if differing < fewest:
         tasks = max(tasks, math.ceil(count * fewest / differing))
         why = (
@@ -376,6 +378,7 @@ def _advice(
 
     if draws.mean == at_least:
         return "the score is exactly the rate asked for, which no number of trials can decide"
+    # Of a single task the trials are what varies, so more of them are simply more draws.
     several = len(tasks) > 1 and len(draws.scores) > 1
     if several and (now := noise_of_clusters(tasks, 1, None, places)) is not None:
         between = max(0.0, draws.variance - now)

@@ -302,6 +302,7 @@ def summarise(
     for outcome in run:
         by_name.setdefault(outcome.domain, []).append(outcome)
     if len(by_name) > 1:
+        # A row for all would repeat a single domain.
         by_name[None] = run
     groups = [_group(name, mine, ks, label) for name, mine in by_name.items()]
     return Summary(groups, LEVEL)
@@ -346,6 +347,7 @@ def _group(group: str | None, mine: list[Outcome], ks: Ks, label: str | None) ->
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
     wanted = Counter((outcome.domain, outcome.task_id) for outcome in mine)
     trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
+    # Bounds are for gaps; where nothing is missing they would repeat the value.
     planned = numbers if missing else None
     places = in_order(places_of(mine), tasks)
     all_k = [*_wanted_k(ks, min(numbers))]

@@ -40,6 +40,7 @@ def expand_grids(runs: Files) -> tuple[list[str | os.PathLike[str]], list[str]]:
                 "runs to compare"
             )
         for each in sorted(cells, key=lambda each: (each.started, each.name)):
+            # A cell without a verdict cannot be compared, and must not be missing without a word.
             if each.done and each.verdicts != 0:
                 found.append(each.path)
             else:

@@ -277,12 +277,14 @@ def gate(
         measure=measure,
         on_progress=on_progress,
     )
+    # Verdicts are rarely missing at random: hard tasks run out of time first.
     if found.incomplete and not allow_incomplete:
         raise ConfigurationError(
             f"{'; '.join(line.rstrip('.') for line in [*found.incomplete, *found.notes])}. Resume "
             "the run, or judge what is there with --allow-incomplete (allow_incomplete=True)"
         )
     assert found.two is not None  # two runs were compared
+    # A verdict on a few common tasks would be taken for one on the whole benchmark.
     if found.two.comparable < min_comparable * found.tasks:
         raise ConfigurationError(
             f"only {found.two.comparable} of {found.tasks} tasks are comparable, less than "

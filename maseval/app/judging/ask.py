@@ -199,6 +199,7 @@ def _choose(
     if numbers is None or numbers >= len(found):
         return found
     drawn = list(found)
+    # The same order each time: a larger sample contains every smaller one.
     random.Random(0).shuffle(drawn)
     chosen = set(drawn[:numbers])
     return [one for one in found if one in chosen]

@@ -177,6 +177,7 @@ def ask_all(
                 found.skipped += 1
                 return
             judgement = judge.ask(question, asked[number].key, request.subject, **request.parts)
+        # The other threads must not go on paying for answers that nobody will see.
         except BaseException:
             stop.set()
             raise
@@ -203,6 +204,7 @@ def ask_all(
             stop.set()
             pool.shutdown(cancel_futures=True)
             record.close()
+    # The last answer reached the budget: there was nothing left to stop.
     if len(found.judgements) + found.skipped == len(asked):
         found.stopped = None
     found.seconds = time.monotonic() - started

@@ -169,6 +169,7 @@ def _draw(cases: Sequence[LabelledCase], pairs: int | None) -> list[LabelledCase
     for pair in together.values():
         strata[pair[0].group, pair[0].weight].append(pair)
     for stratum in strata.values():
+        # The same order each time: more pairs contain the fewer of an earlier call.
         random.Random(0).shuffle(stratum)
     longest = max(map(len, strata.values()), default=0)
     ordered = [e[at] for at in range(longest) for _, e in sorted(strata.items()) if at < len(e)]
@@ -205,6 +206,7 @@ def _results(cases: Sequence[LabelledCase], judgements: Sequence[Judgement]) -> 
             right = case.finds(answer) is case.broken
         if right and case.broken and case.is_exact is not None:
             exact = case.is_exact(answer)
+        # A conversation that stands in two pairs is one piece of evidence.
         distinct = judgement.prompt not in seen
         seen.add(judgement.prompt)
         found.append(

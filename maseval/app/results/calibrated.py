@@ -234,6 +234,7 @@ def read_calibrations() -> Iterator[Calibration]:
 
 def keep_calibration(found: Calibration) -> None:
     path = calibrations_path()
+    # A line that a kill cut off would spoil the one written after it.
     if path.exists():
         mend(path)
     with RecordWriter(path, resume=True) as file:

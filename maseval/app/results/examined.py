@@ -141,6 +141,7 @@ class ExaminedRun:
         if not self._is_complete(known, parts):
             new = found or self._find(one, parts, known, report)
             known = known | new
+            # An obstacle may be gone next time, such as data that is not here yet.
             kept = {part: each for part, each in known.items() if part != "obstacle"}
             self._kept.put(key, kept)
         read = {
@@ -224,6 +225,7 @@ class ExaminedRun:
                 new["verdict"] = self._checker(report) or self._contradiction(one, report)
             except MASEvalError as error:
                 new["obstacle"] = str(error)
+            # Reasons for a verdict that does not hold would explain what never happened.
             if new.get("verdict") is not None:
                 return new
         if "review" in lacking:
@@ -459,6 +461,8 @@ def examine_run(
     if check is not None and check.differing:
         folder = RecomputedRun(folder, check)
         run = ExaminedRun(folder)
+        # What is found about these is about the verdicts that hold, and no longer about the
+        # recorded ones.
         found |= {one: shortened(run.examine(one, parts)) for one in check.differing}
     lines = [index_line_in(folder, one).outcome for one in found]
     return RunFindings(folder, lines, check, found, examined=run)

@@ -137,6 +137,8 @@ def labels_of(review: Review) -> list[str]:
 
 def in_brief(review: Review) -> Review:
     """Return a review that says who and what; equal findings are one object."""
+    # Shared objects: a large run has thousands of findings, and few that differ once their words
+    # are gone.
     findings = [
         _same(replace(each, text="", message=None, call=None, evidence=()))
         for each in review.findings

@@ -104,6 +104,7 @@ def judged_shares(folder: Recording, lines: Sequence[Outcome]) -> list[JudgedSha
     for question in questions:
         judges = support.judges(folder, question.name)
         drawn = labels_by_draw(folder, question.name)
+        # Labels that were drawn among all conversations give a number without any judge.
         if LABELS_ALONE in drawn:
             judges = {**judges, LABELS_ALONE: {}}
         for judge, answers in judges.items():
@@ -142,6 +143,7 @@ def share_of(
     # Whoever was not asked about does not count, and nobody has to say so.
     strata.append(Stratum(len(others), len(others), 0))
     tasks = [[line.place.cluster for line in part] for part in (*parts.values(), others)]
+    # One label of a part says nearly nothing, and would count for all of its conversations.
     enough = all(
         stratum.labelled - stratum.unsure >= min(CORRECTED_AT_LEAST, stratum.total)
         for stratum in strata

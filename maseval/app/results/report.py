@@ -241,6 +241,8 @@ class _PageReports:
         """Yield the entry of each simulation; of a log, the report of one in each task is read."""
         for at, (run, one) in enumerate(self._places):
             found = self._runs[run]
+            # The index line of a run folder has all that an entry shows; of a file only the report
+            # has.
             report = None if found.folder.path.is_dir() else found.folder.report(one)
             review = found.each[one].review
             labels = [] if review is None else labels_of(review)

@@ -205,6 +205,7 @@ def costs_by_role(lines: Iterable[Outcome]) -> dict[str, float]:
         total_cost(getattr(line, name) for line in every) or 0.0
         for name in ("user_cost", "judge_cost")
     )
+    # The rounded parts may come to a hair more than the whole.
     agent = max(0.0, (total_cost(line.cost for line in every) or 0.0) - user - judge)
     costs = {"agent": agent, "user": user, "judge": judge}
     found = {role: cost for role, cost in costs.items() if cost}

@@ -52,6 +52,7 @@ def code_of(
     the parts are told apart; without one, ``judges`` are the classes that decide verdicts.
     """
     importlib.invalidate_caches()  # what was written since this process began counts too
+    # A file may be edited between two runs of one process, such as a notebook.
     _source.cache_clear()
     given = {} if benchmark is None else vars(benchmark)
     every = [*things, *judges, *inspect.getmro(type(benchmark)), *given.values()]
@@ -286,6 +287,7 @@ def _homes_of_members(module: ModuleType) -> Iterator[Path]:
 def _short_names(files: Sequence[Path]) -> dict[str, Path]:
     """Name files as they are imported, which is the same wherever the project lies."""
     names = {file: len(_packages_around(file)) + 1 for file in files}
+    # Files of the same name get one more folder each, until all names differ.
     while len(found := {"/".join(f.parts[-depth:]): f for f, depth in names.items()}) < len(files):
         names = {file: depth + 1 for file, depth in names.items()}
     return found

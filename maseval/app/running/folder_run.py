@@ -399,6 +399,7 @@ class FolderRun(ABC):
             benchmark.judge_record = JudgeRecord(record_path(folder.path))
             # All reports are in the folder; in memory only somebody's own callbacks want them.
             benchmark.keep_reports = keep_reports
+            # A key that is refused fails every simulation alike, and each would be waited for.
             benchmark.stop_when_hopeless = True
             watch = RunWatch(self, folder, benchmark)
             before = list(benchmark.callbacks)

@@ -84,6 +84,7 @@ def takes(
 
         assert isinstance(options, type)
         every = list_options(options)
+        # Editors, help and the reference read the options from the signature.
         vars(call)["__signature__"] = inspect.Signature(list(map(_parameter, every)))
         listed = "".join(f"\n    {each.name}: {each.flag.help}" for each in every if each.flag)
         call.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:{listed}\n"

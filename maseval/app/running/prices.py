@@ -151,6 +151,7 @@ def _list_price(model_id: str, base_url: str | None) -> ModelPrice | None:
     listed = GenAIPricesCalculator(base_url)
     whole = model_id if "/" in model_id else f"openai/{model_id}"
     price = ModelPrice(listed.source, listed, whole)
+    # The list takes any name: only a price for some tokens shows that it knows the model.
     known = price.calculate_cost(TokenUsage(input_tokens=1000), model_id) is not None
     return price if known else None
 

@@ -231,6 +231,7 @@ class FolderRunOptions(OutputOptions):
             )
         if self.margin is not None and not 0 < self.margin < 100:
             raise ConfigurationError(f"margin is {self.margin:g}; give points, such as 5")
+        # A question with a single look never stops early, so nobody means one by leaving it out.
         return USUAL_TRIALS if self.until is not None and self.trials == 1 else self.trials
 
     @property

@@ -146,6 +146,7 @@ def open_bundle(path: Path, target: Path) -> Iterator[RunFolder]:
         manifest = _unpack(path, hidden)
         folder = RunFolder.read(hidden)
         _check_log(path, folder, manifest)
+        # The seal lies beside the log, and no bundle carries it: this log was checked just now.
         Seal.write(folder.log, Link.parse(folder.seal))
         yield folder
 
@@ -157,6 +158,7 @@ def _unpack(path: Path, folder: Path) -> BundleManifest:
             raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")
         manifest = _read_manifest(path, archive, folder / MANIFEST)
         listed = {MANIFEST, *manifest["files"]}
+        # What no checksum covers could be anything.
         if listed != set(archive.names):
             odd = ", ".join(sorted(listed ^ set(archive.names)))
             raise BundleError(f"{path}: its files are not the listed ones ({odd})")

@@ -64,6 +64,7 @@ def _write_trajectories(
     target = output or Path(f"{name_of(recording)}.{ATIF}{'.jsonl' if single else ''}")
     check_free(target, overwrite)
     every = _trajectories(recording)
+    # Before any file is made: a run without simulations leaves none behind.
     first = next(every, None)
     if first is None:
         raise NotRunError(f"{recording.path} has no finished simulation yet; nothing to export")

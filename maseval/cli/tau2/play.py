@@ -167,6 +167,7 @@ def _read(prompt: str) -> str:
     try:
         return input(prompt)
     except EOFError:
+        # The end of what is piped in is the end of the conversation.
         raise KeyboardInterrupt from None
 
 
