@@ -174,11 +174,7 @@ def option_words(name: str, value: object) -> Iterator[str]:
         yield option if value else f"--no-{option[2:]}"
     else:
         for each in value if isinstance(value, list) else [value]:
-            yield from (option, _as_text(each))
-
-
-def _as_text(value: object) -> str:
-    return json.dumps(value) if isinstance(value, Mapping) else str(value)
+            yield from (option, json.dumps(each) if isinstance(each, Mapping) else str(each))
 
 
 # Where a factor is an option of another name; of benchmarks of one's own, an entry of agent_data.

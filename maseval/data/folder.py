@@ -179,7 +179,7 @@ def _fetch_from(
     with closing(source.fetch(asked, progress)) as contents:
         for file, content in contents:
             folder.store(file, content)
-            progress.detail(f"{file.name} ({file.size:,} bytes) from {source.name}")
+            progress.note(f"{file.name} ({file.size:,} bytes) from {source.name}", level=2)
             if file in missing:
                 missing.remove(file)
 

@@ -45,9 +45,6 @@ class FetchProgress:
         if self.verbose >= level:
             print(f"{self.benchmark} data: {text}", file=sys.stderr, flush=True)
 
-    def detail(self, text: str) -> None:
-        self.note(text, 2)
-
 
 _CHUNK = 64 * 1024
 

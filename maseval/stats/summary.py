@@ -275,7 +275,9 @@ class Summary(Result):
         methods = dict.fromkeys(each.method for each in found if each is not None)
         words = "; ".join(methods) or OVER_TASKS
         if (clusters := self.overall.clusters) is not None:
-            words = words.replace(OVER_CLUSTERS, clusters_in_words(clusters, self.overall.tasks))
+            many = f"{count_of(clusters, 'cluster')} of {count_of(self.overall.tasks, 'task')}"
+            why = f"over {many}, as tasks of one cluster are not independent"
+            words = words.replace(OVER_CLUSTERS, why)
         return f"{percent(self.level, 0)} CI, {words}."
 
 
@@ -306,14 +308,6 @@ def summarise(
         by_name[None] = run
     groups = [_group(name, mine, ks, label) for name, mine in by_name.items()]
     return Summary(groups, LEVEL)
-
-
-def clusters_in_words(clusters: int, tasks: int) -> str:
-    """Say over what an interval is, where tasks are cases of clusters."""
-    return (
-        f"over {count_of(clusters, 'cluster')} of {count_of(tasks, 'task')}, as tasks of one "
-        "cluster are not independent"
-    )
 
 
 def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outcome]:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.checklist import Checklist, checklist_of_run
-from maseval.app.results.explained import Review, cause_in, in_brief, misfit
+from maseval.app.results.explained import Review, cause_in, misfit, without_words
 from maseval.app.results.measured import MeasuredScore, measured_scores
 from maseval.app.results.recording import notes_on
 from maseval.app.results.run_summary import RunSummary, run_summary
@@ -443,7 +443,11 @@ def examine_run(
     ``in_brief`` are findings without what they say, for whoever asks for that one by one: those of
     a large run would fill the memory.
     """
-    shortened = _shortened if in_brief else lambda found: found
+
+    def shortened(found: SimulationFindings) -> SimulationFindings:
+        review = found.review and without_words(found.review) if in_brief else found.review
+        return found._replace(review=review)
+
     run = ExaminedRun(folder)
     checking = run.begin_check()
     found: dict[Simulation, SimulationFindings] = {}
@@ -466,13 +470,6 @@ def examine_run(
         found |= {one: shortened(run.examine(one, parts)) for one in check.differing}
     lines = [index_line_in(folder, one).outcome for one in found]
     return RunFindings(folder, lines, check, found, examined=run)
-
-
-def _shortened(found: SimulationFindings) -> SimulationFindings:
-    """Return findings that say who and what, and the verdict; equal ones are one object."""
-    if found.review is None:
-        return found
-    return found._replace(review=in_brief(found.review))
 
 
 def recompute_verdicts(folder: Recording) -> tuple[Recording, VerdictCheck | None]:

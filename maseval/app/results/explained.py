@@ -135,7 +135,7 @@ def labels_of(review: Review) -> list[str]:
     return [*names_of(review.findings), *calls]
 
 
-def in_brief(review: Review) -> Review:
+def without_words(review: Review) -> Review:
     """Return a review that says who and what; equal findings are one object."""
     # Shared objects: a large run has thousands of findings, and few that differ once their words
     # are gone.

@@ -91,7 +91,7 @@ class Until:
             "not_run": left,
             "outcome": found.outcome,
             "reason": _reason(found, self.measure or "pass^1"),
-            "decision": _in_brief(found),
+            "decision": _decision_form(found),
         }
 
 
@@ -139,7 +139,7 @@ def _reason(found: Decision, measure: str) -> str:
     return f"{found.reason}; the difference is {size}, adjusted for the looks, {found.plan.claim}"
 
 
-def _in_brief(found: Decision) -> dict[str, Any]:
+def _decision_form(found: Decision) -> dict[str, Any]:
     span = found.interval
     return {
         "look": len(found.looks),
