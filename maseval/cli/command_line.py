@@ -176,6 +176,7 @@ def _description(place: str) -> str | None:
         match each:
             case ast.FunctionDef() | ast.ClassDef() if each.name == name:
                 return inspect.cleandoc(ast.get_docstring(each) or "")
+            # A group is made by a call, and its help is a plain text among the words of that call.
             case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(keywords=given)):
                 found = [word.value for word in given if word.arg == "help" and target == name]
                 if found:
@@ -195,6 +196,7 @@ def with_examples(
     """Let the help of a command end with examples; ``settings`` are those of its context."""
 
     def decorate(function: CommandT) -> CommandT:
+        # Kept beside the function, as it becomes a command only when it is looked up.
         vars(function)["more"] = {"epilog": examples(*lines), "context_settings": settings}
         return function
 

@@ -165,6 +165,7 @@ def gate(
         print_parts([inert(str(held))], chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
+    # Floor and comparison are judged together, and the worse of the two decides.
     verdicts = {whole and whole.verdict, held and held.requirement.verdict}
     if verdicts & {"worse", "missed"}:
         raise typer.Exit(FAILED)
@@ -239,6 +240,7 @@ def plan(
 
         path = Path(runs[0])
         grid = RunSet.of(path, read_run_file(path, context), context)
+        # With a stated rate no cell needs to have run: they are only counted.
         runs = [] if rate is not None else [str(grid.folder)]
         if rate is not None:
             tasks, cells = grid.compared_tasks(between or "")

@@ -60,6 +60,7 @@ def scores(summary: RunSummary) -> Table:
             str(score.tasks),
             f"{score.verdicts}/{score.planned}{failed}",
             *(estimate(score.pass_hat.get(k), "\n") for k in ks),
+            # A line above the last row, which has all domains together.
             end_section=len(groups) > 1 and position == len(groups) - 2,
         )
     return table
@@ -167,6 +168,7 @@ def outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool =
     yield from (styled(words, "yellow") for words in warnings_on(result.config))
     yield from map(inert, result.notes)
     reported = result.stopped or ""
+    # The error that stopped the run was told as the reason.
     lines = [line for line in result.errors if not line.error or line.error not in reported]
     yield from error_parts(lines, _MOST_REASONS)
     if with_next:

@@ -81,6 +81,7 @@ def _run_file(
     typed = {
         name: value
         for name, value in context.params.items()
+        # The default of an option must not take the place of what the file says.
         if name not in ours and str(context.get_parameter_source(name)).endswith("COMMANDLINE")
     }
     runs = [each.with_options(typed) for each in read_run_file(path, context)]

@@ -214,6 +214,7 @@ def _cells(
     if not isinstance(grid, dict):
         raise ConfigurationError(f"{GRID} is {grid!r}; write [{GRID}] before its factors")
     grid = _with_underscores(grid)
+    # Counted before any is made: a range in the wrong place asks for millions.
     number = prod(
         len(each) for name, each in grid.items() if name != SKIP and isinstance(each, list)
     )

@@ -225,6 +225,7 @@ def _print_lines(
                 console.print(inert(incident), soft_wrap=True)
                 printed += 1
             stopping = progress.stopping is not None
+            # That a run stops is told at once, not with the next of the regular lines.
             if waited >= _SECONDS_BETWEEN_LINES or (stopping and not reported_stop):
                 report()
                 waited, reported_stop = 0.0, stopping

@@ -114,6 +114,7 @@ def _score(state: RunState) -> str:
         return ""
     found = state.recomputed or state.pass_1
     shown = format_score(found)
+    # Beside the number that holds, so that nobody takes the other one from the log.
     if state.recomputed:
         shown += f", [red]recorded {percent(state.pass_1['value'])}[/red]"
     if not state.checked:

@@ -217,6 +217,7 @@ def _review_parts(run: "ReviewedRun") -> Parts:
         table.add_row(inert(each.rule), each.kind, str(each.passes), str(each.simulations))
     yield table
     shown = []
+    # Passes first: only there a breach changes a number.
     for one, findings in sorted(run.found.items(), key=lambda each: each[0] not in run.passes):
         if told := [each for each in findings if each.is_breach]:
             outcome = "passed" if one in run.passes else "did not pass"

@@ -82,6 +82,7 @@ def sources_of(runs: Sequence[AnyRun | Sequence[AnyRun]]) -> dict[Path, str]:
     """
     named = [each for some in runs for each in each_of(some)]
     found = (each for run in named or [default_root()] for each in _find_sources(run))
+    # By two names it is still one run.
     kept = [*{path.resolve(): path for path in found}.values()]
     short = [path.name if path.is_dir() else path.stem for path in kept]
     return {
@@ -142,6 +143,7 @@ def run_rows(opened: FrameSource) -> Rows:
         "pass_1": score.get("value"),
         "pass_1_low": score.get("low"),
         "pass_1_high": score.get("high"),
+        # Where nothing is missing, the value is all that it can become.
         "pass_1_worst": score.get("worst", score.get("value")),
         "pass_1_best": score.get("best", score.get("value")),
         "estimate": mark_of(config),

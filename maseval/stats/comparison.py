@@ -196,6 +196,7 @@ def compare_all(
         comparable += len(set.union(*tasks_in_all(alike, places).values()))
         trials |= shared
         check_k(k, fewest_trials([one for each in shared.values() for one in each.values()]))
+        # The last one has all domains together, which is what the main comparison is about.
         group = _groups(shared[names[0]])[-1]
         for a, b in combinations(names, 2):
             mains[a, b] = _difference(group, shared[a], shared[b], k, level, places, label)

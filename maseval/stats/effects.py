@@ -253,6 +253,7 @@ def _contrast(grid: Grid, tested: _Tested) -> Contrast:
 def _factor(grid: Grid, at: int, known: Sequence[_Tested], share: float | None) -> Factor:
     size, span = None, None
     if known:
+        # The range of the levels is the largest difference between any two.
         largest = max((each.sum for each in known), key=lambda each: abs(each.value))
         noise = (len(grid.levels[at]) - 1) * (largest.variance or 0.0)
         size = math.sqrt(max(0.0, largest.value**2 - noise))

@@ -264,6 +264,7 @@ def facts_table(found: RunComparison) -> list[Block]:
         verdicts[name] += reasons.verdicts
         counts.setdefault(name, Counter()).update(reasons.proven)
     heads = [f"{name} ({failed[name]} of {verdicts[name]} failed)" for name in counts]
+    # The same facts in every column, those first in which systems differ most.
     found_facts = side_by_side(counts.values())
     rows = [[name, *map(str, each)] for name, each in found_facts if any(each)]
     title = f"what each {system} does wrong: simulations, by recomputed facts"

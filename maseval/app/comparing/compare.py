@@ -388,6 +388,7 @@ def _ranges(
     runs: Mapping[str, RecordedOutcomes], tasks: Collection[TaskKey], k: int
 ) -> dict[str, tuple[float, float]]:
     """Return pass^k of runs over these tasks if all that is missing fails, and if it passes."""
+    # A task needs k trials for a pass^k, however many were planned for it.
     needed, found = [Simulation(*key, trial) for key in tasks for trial in range(k)], {}
     for name, run in runs.items():
         whole = with_gaps([each for each in run.outcomes if each.key in tasks], needed)

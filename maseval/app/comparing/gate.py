@@ -357,6 +357,7 @@ def _table(block: Block) -> str:
 
 def inline(text: str) -> str:
     """Return foreign text on one line, in which nothing is taken for Markdown or HTML."""
+    # Ids and errors may be of any length, and a comment on a pull request is not.
     flat = " ".join(text.split())[:_LONGEST]
     plain = "".join(char for char in flat if char.isprintable())
     escaped = "".join(f"\\{char}" if char in "\\`*_{}[]()#+!|~@" else char for char in plain)

@@ -122,6 +122,7 @@ def _cell(outcomes: Sequence[Outcome]) -> Cell:
     numbers = [each.trial for each in ordered]
     if "s" in marks:
         return marks, numbers, [None if e.passed is None else float(e.passed) for e in ordered]
+    # Most runs have their trials from 0 on, and the numbers would take half of the page.
     return (marks,) if numbers == [*range(len(numbers))] else (marks, numbers)
 
 

@@ -81,6 +81,7 @@ def _observe(run: str | os.PathLike[str], measure: str | None) -> TaskSet:
 def _load_whole(run: str | os.PathLike[str], measure: str | None) -> RecordedOutcomes:
     """Read what counts of a run in a comparison, with all that it lacks."""
     found = load_run(open_recording(run), ScoringOptions(), measure=measure)
+    # Tasks of the split that a file lacks have to be run as well, so they count in the price.
     missing = [(*key, 0) for key in found.unlisted]
     return found._replace(outcomes=with_gaps(found.outcomes, missing))
 

@@ -188,6 +188,7 @@ def ask_all(
             found.cost += usage.cost
             found.tokens += usage.total_tokens or usage.input_tokens + usage.output_tokens
             if limit is not None and found.stopped is None:
+                # After each answer, as nobody knows the price of one before.
                 found.stopped = limit.objection(found.cost, found.tokens, priced=True)
                 if found.stopped:
                     stop.set()

@@ -89,6 +89,7 @@ class Labelling(OpenedQuestion):
         Each line has ``task_id``, ``answer``, and where needed ``domain``, ``trial`` and ``note``.
         Nothing is kept unless all of it can be read.
         """
+        # A file may have more labels than were drawn: those would be no random sample.
         chosen = set(self.remaining)
         labels = []
         others = 0

@@ -183,6 +183,7 @@ class ExaminedRun:
         """
         log, size = self.folder.path / LOG, 0
         if lacking and log.is_file():
+            # About that part of the log which is still to be read.
             size = log.stat().st_size * len(lacking) // len(self.folder.recorded)
         if size < _WORTH_SHARING:
             return
@@ -308,6 +309,7 @@ def _with_verdict(report: Report, found: Misstatement) -> Report:
     new["status"] = (
         TaskExecutionStatus.EVALUATION_FAILED if passed is None else TaskExecutionStatus.SUCCESS
     ).value
+    # A number, as evaluators write it: rewards are added up.
     verdict = {"passed": passed, "reward": +(passed or False), "note": note}
     checks = {} if found.checks is None else {"reward_info": found.checks}
     measures = {} if found.measures is None else {"measures": dict(found.measures)}

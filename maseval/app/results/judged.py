@@ -81,6 +81,7 @@ class RunJudgements:
         for each in self.record.judgements():
             key = each.key
             one = Simulation(str(key.get("domain")), str(key.get("task_id")), key.get("trial", 0))
+            # An answer about a conversation that was run again says nothing of the new one.
             if one in recorded and key.get(CONTENT) == self.folder.content_key(one):
                 yield one, each
 

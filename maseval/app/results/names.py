@@ -171,6 +171,7 @@ def tasks_called(name: str, tasks: Iterable[TaskKey]) -> list[TaskKey]:
         every, name = [task for task in every if task.domain == domain], rest
     if found := [task for task in every if task.task_id == name]:
         return found
+    # An id that is a number was found above, so this one is a place in the list.
     if name.isdecimal():
         return _by_number(int(name), every)
     wanted, ids = name.casefold(), {task: task.task_id.casefold() for task in every}

@@ -117,6 +117,7 @@ def report(
         {} if others else unrecorded_trials(found[0].folder),
     )
     reports = _PageReports(runs, explain)
+    # The page of a grid is called like its folder, and not like all of its cells.
     named = Path(run).name if names != asked and len(asked) == 1 else _title(opened)
     page = page_of(reports.entries(), reports.at, title or named, overview, reports.timeline)
     return write_page(page, output or _place_of(asked, opened))

@@ -267,6 +267,7 @@ def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
             waiting += [own] if own else []
             if own is None and target.spec is not None:
                 packages.add(target.top)
+        # A module may get names by hand, of which no import statement tells.
         waiting += _homes_of_members(loaded[file]) if file in loaded else []
     return sorted(files), sorted(packages - {"", "maseval", *sys.stdlib_module_names})
 
@@ -383,6 +384,7 @@ class _Part:
         for key, target in source.imported:
             if key == name:
                 self._target(target, rest)
+            # A star may bring any name that the file itself does not bind.
             elif key == "*" and not nodes and (file := _file_of(target.spec)):
                 self._global(_source(file), name, rest)
 

@@ -244,6 +244,7 @@ class RunWatch(BenchmarkCallback):
 
     def _check_budget(self) -> None:
         if (budget := self.run.budget) is not None:
+            # All cells of a grid have one budget.
             others = self.run.options.used_elsewhere
             cost = (self.progress.cost or 0.0) + others[0]
             tokens = self.progress.tokens + others[1]

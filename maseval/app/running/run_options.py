@@ -190,6 +190,7 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
         if self.num_tasks is not None and self.num_tasks < 1:
             raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
+        # Frozen from now on; this is still part of its making.
         object.__setattr__(self, "trials", self.meant_trials())
         if self.max_wait is not None and not self.max_wait >= 0:
             raise ConfigurationError(f"max_wait is {self.max_wait:g}; give seconds, 0 or more")

@@ -90,6 +90,7 @@ def _trajectories(recording: Recording) -> Iterator[tuple[str, str, list[str]]]:
     for number, conversation in enumerate(every):
         record = conversation.record
         trajectory, notes = trajectory_of(conversation)
+        # An id may hold anything, and be longer than a file system lets a name be.
         task = re.sub(r"[^A-Za-z0-9_.-]+", "-", str(record.get("task_id")))[:60].strip("-.")
         name = f"{number:05}-{task}-{record.get('trial') or 0}"
         yield name, strict_json.dumps(trajectory), notes

@@ -229,6 +229,7 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
                 before += 1
                 continue
             batch[trace] = report
+            # Sent in batches, each of which is noted: what broke off goes on after the last one.
             if len(batch) == BATCH:
                 fresh += send()
         fresh += send() if batch else 0

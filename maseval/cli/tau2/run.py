@@ -111,6 +111,7 @@ def run(
     try:
         finish(result, chosen_stream(as_json), as_json=as_json, debug=is_debugging(context))
     except typer.Exit:
+        # An agent that cannot be rehearsed has no verdicts either; its own code says more.
         if code != NOT_REHEARSED:
             raise
     if code:
