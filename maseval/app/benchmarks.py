@@ -356,6 +356,7 @@ def support_that_answers(
     With ``built_on`` also that of the benchmark which the run's own is built on.
     """
     own = support_for(folder)
+    # Loading the other benchmarks takes a while, and most runs have an answer of their own.
     others = all_support() if built_on and not own.answers(question) else ()
     for each in (own, *(each for each in others if each.made(folder))):
         if each.answers(question):

@@ -108,6 +108,7 @@ Parts = Iterable[RenderableType]
 def print_parts(parts: Parts, console: Console) -> None:
     """Print lines, tables and indented texts one after the other; too wide a table in lines."""
     for part in parts:
+        # A number that is cut off is worse than one that stands on a line of its own.
         if isinstance(part, Table) and not _fits(part, console.width):
             print_parts(_lines_of(part, console.width), console)
         elif isinstance(part, str):

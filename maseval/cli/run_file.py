@@ -234,6 +234,7 @@ def _cells(
     kept = [
         levels
         for levels in product(*factors.values())
+        # An entry leaves out every cell that has all of its levels.
         if not any(skip <= {(each.factor, each.name) for each in levels} for skip in left_out)
     ]
     if not kept:

@@ -163,6 +163,7 @@ class RunSet:
                 others = frozenset(cell.items())
                 planned = RunConfig.of(part.prepared.config).planned
                 sides[levels.index(level)] |= {(others, e.domain, e.task_id) for e in planned}
+        # Levels are compared where the task and the levels of all other factors are the same.
         shared = sides[0] & sides[1]
         tasks = {(domain, task) for _, domain, task in shared}
         if not tasks:

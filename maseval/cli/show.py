@@ -128,10 +128,11 @@ def _show_tool_errors(run: str, *, as_json: bool, **scoring: Unpack[ScoringKeywo
     print_parts([table] if found else ["No tool answered with an error."], stdout())
 
 
-def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
+def _head_parts(view: "RunFindings") -> Parts:
+    """Yield what is to be known before the numbers: origin, tags, doubts and warnings."""
     from maseval.runs.annotations import annotations_or_problem  # help must not load it
 
-    config, check = view.folder.config.values, view.check
+    config = view.folder.config.values
     noted, unreadable = annotations_or_problem(view.folder.path)
     yield styled(here(view.folder.path), "bold")
     if command := config.get("command"):
@@ -144,9 +145,14 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield f"Tags: {inert(', '.join(noted.tags))}"
     if noted.note:
         yield indent(inert(noted.note), 2)
-    yield from check_parts(check)
+    yield from check_parts(view.check)
     yield from map(note, filter(None, (*notes_on(view.folder), unreadable)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
+
+
+def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
+    config, check = view.folder.config.values, view.check
+    yield from _head_parts(view)
     yield from map(inert, view.checklist.lines() if view.checklist else ())
     yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary)

@@ -66,6 +66,7 @@ class _Density(NamedTuple):
         """Return the density at a later time between two limits."""
         step = time - self.time
         reach = _FAR * math.sqrt(time)
+        # Farther out there is nothing worth a node of the integral.
         low, high = max(low, drift * time - reach), min(high, drift * time + reach)
         if low >= high:
             return _Density(time, (), ())

@@ -146,10 +146,8 @@ def _record_difference(
         # What one run does not record cannot be said to differ.
         if not one_sided:
             found.other_data[path[-1]] = f"different data ({one!r} and {other!r})"
-    elif path[-1] in conditions and not one_sided:
-        found.refused.append(change)
     elif path[-1] in conditions:
-        found.cautions.append(change)
+        (found.cautions if one_sided else found.refused).append(change)
     elif any(word in part for part in path for word in _SURROUNDINGS):
         what, values = " ".join(path).replace("_", " "), f" ({one!r} and {other!r})"
         if path[:2] == _PARTS:

@@ -344,6 +344,7 @@ def _group(group: str | None, mine: list[Outcome], ks: Ks, label: str | None) ->
     # Bounds are for gaps; where nothing is missing they would repeat the value.
     planned = numbers if missing else None
     places = in_order(places_of(mine), tasks)
+    # Up to what was planned: a k that too few trials allow is named as missing.
     all_k = [*_wanted_k(ks, min(numbers))]
     if are_shares(trials):
         all_k = [1]  # of a share, there is no second power

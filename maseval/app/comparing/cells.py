@@ -82,6 +82,7 @@ def compare_cells(
     """Find the effects of a grid; None if the runs are not three cells or more of one."""
     levels = {name: cell_of(run.config) for name, run in runs.items()}
     factors = {tuple(sorted(each)) for each in levels.values()}
+    # Two cells are two runs, of which a comparison says more.
     if len(runs) < 3 or len(factors) > 1 or factors == {()}:
         return None
     each = ((levels[name], run.outcomes) for name, run in runs.items())

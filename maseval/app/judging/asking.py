@@ -158,6 +158,7 @@ def ask_all(
 ) -> Answers:
     """Ask every question; stop at the budget, and at what would make every request fail."""
     found, lock, stop = Answers(), threading.Lock(), threading.Event()
+    tell = on_progress or (lambda done, total: None)
     limit, own = settings.limit, threading.local()
     started = time.monotonic()
     first = settings.open(record)  # what is wrong with the model is told before any thread begins
@@ -192,8 +193,7 @@ def ask_all(
                 found.stopped = limit.objection(found.cost, found.tokens, priced=True)
                 if found.stopped:
                     stop.set()
-            if on_progress is not None:
-                on_progress(len(found.judgements), len(asked))
+            tell(len(found.judgements), len(asked))
 
     with ThreadPoolExecutor(settings.threads) as pool:
         waiting = [pool.submit(ask, number) for number in range(len(asked))]

@@ -110,6 +110,7 @@ def calibrate(
     asked = [Asked({"case": case.id}, _constant(request)) for case, request in cases]
     answers = ask_all(asked, question, settled, record, on_progress)
     unanswered = sum(each.unanswered for each in answers.judgements.values())
+    # Half a measurement is none; what was answered is kept for the next call.
     if unanswered or answers.stopped:
         return CalibratedJudge(
             about, name, len(cases), unanswered=unanswered, stopped=answers.stopped, notes=notes

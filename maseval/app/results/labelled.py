@@ -142,6 +142,7 @@ def share_of(
     strata = [_stratum(kind, part, labels) for part in parts.values()]
     # Whoever was not asked about does not count, and nobody has to say so.
     strata.append(Stratum(len(others), len(others), 0))
+    # Cases of one cluster fail together, so clusters are drawn and not tasks.
     tasks = [[line.place.cluster for line in part] for part in (*parts.values(), others)]
     # One label of a part says nearly nothing, and would count for all of its conversations.
     enough = all(

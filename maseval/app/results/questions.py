@@ -257,6 +257,7 @@ def explain(
     first = min(lines, key=lambda line: _EXPLAINED_FIRST.index(line.kind)).simulation
     chosen = first if trial is None else trial_numbered(trial, trials)
     view = _simulation_view(folder, chosen, True, support)
+    # A pass is explained on demand alone: a page of a run would hold far too much.
     if view.explanation is None and view.line.kind == "pass" and not view.doubt:
         told = support.review(folder.report(chosen), explain_pass=True)
         view = replace(view, explanation=told.explanation)

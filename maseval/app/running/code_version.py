@@ -55,6 +55,7 @@ def code_of(
     # A file may be edited between two runs of one process, such as a notebook.
     _source.cache_clear()
     given = {} if benchmark is None else vars(benchmark)
+    # What the benchmark was given counts as well, such as a class of agents as an argument.
     every = [*things, *judges, *inspect.getmro(type(benchmark)), *given.values()]
     files, modules = _closure(home for thing in every if (home := source_of(thing)) is not None)
     code = {
@@ -304,6 +305,7 @@ def _describe(value: object) -> str:
     described = isinstance(value, _FUNCTIONS) and value.decorator_list
     if isinstance(value, ast.Module | _DEFINITIONS) and not described:
         fields["body"] = value.body[ast.get_docstring(value, clean=False) is not None :]
+    # Newer versions of Python add fields to their nodes; empty ones are no difference.
     told = (
         f"{name}={_describe(each)}"
         for name, each in fields.items()

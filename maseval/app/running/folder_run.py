@@ -359,6 +359,7 @@ class FolderRun(ABC):
         if not named or not is_run_folder(self.path) or self.options.fork:
             return list(planned)
         folder = RunFolder.read(self.path)
+        # A run whose question is decided has nothing left but what it began.
         if folder.config.stopped is not None:
             planned = folder.config.planned
         retry = self.options.retry_failed

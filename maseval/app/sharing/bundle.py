@@ -235,6 +235,7 @@ def bundle(
         )
     folder = _finished_run(path)
     warn_of_damage(folder)
+    # A number over chosen tasks, or of a run that stopped early, must not travel without its mark.
     marks = (folder.config.subset, folder.config.stopped)
     notes = [each.note for each in marks if each is not None]
     check = examine_run(folder, ()).check
@@ -316,6 +317,7 @@ def unbundle(
         data = support_for(folder).other_data(folder)
         count, notes = len(folder.recorded), describe_gaps(simulations_of(folder))
         check, unchecked = None, None if verify else "not asked for"
+        # Other data give other verdicts, which say nothing about those that are recorded.
         if data and verify:
             unchecked = "the data here is not that of the run"
         elif verify:

@@ -318,4 +318,5 @@ def _tracked_run(recording: Recording) -> Iterator[TrackedRun]:
 def _key(recording: Recording) -> str:
     if isinstance(recording, RunFolder):
         return key_of(recording.created, str(recording.config.values.get("benchmark")))
+    # A results file has no time at which it was begun: its simulations tell it apart.
     return key_of(*sorted(f"{trace_of(report):032x}" for report in recording.reports()))

@@ -82,6 +82,7 @@ def _ask_all(labelling: "Labelling", console: Console) -> None:
             answer = _ask_until_valid(labelling, one, words, console)
             if answer is None:
                 return
+            # Only now: before the label it would lead whoever gives it.
             if (said := labelling.judge_in_words(one)) is not None:
                 console.print(styled(said, "dim"), soft_wrap=True)
     except (KeyboardInterrupt, EOFError):

@@ -57,6 +57,7 @@ def play(context: typer.Context) -> None:
     console = stdout()
     terminal = PlayTerminal(console)
     played = commands.tau2.play(**given_options(context, ask=terminal.ask))
+    # The last words of the customer came after the last question for input.
     if played.view is not None:
         terminal.show_new(played.view)
     folder, task = here(played.run.folder), str(played.simulation.task)
