@@ -28,7 +28,7 @@ class AllCommands(RootGroup):
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
         "plan": "maseval.cli.compare:plan",
-        "reliability": "maseval.cli.reliability:reliability",
+        "reliability": "maseval.cli.compare:reliability",
         "report": "maseval.cli.runs:report",
         "export": "maseval.cli.runs:export",
         "bundle": "maseval.cli.runs:bundle",

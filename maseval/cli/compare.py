@@ -1,4 +1,4 @@
-"""``maseval compare``, ``gate`` and ``plan``: differences, and what it takes to show one."""
+"""``maseval compare``, ``gate``, ``plan``, ``reliability``: runs against each other, by numbers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -291,3 +291,36 @@ def _table(found: "Forecast") -> Table:
         cells += [duration(row.seconds)] * (about.seconds is not None)
         table.add_row(*cells)
     return table
+
+
+@with_examples(
+    ("maseval reliability last", "consistency and harm, from the trials that are there"),
+    ("maseval reliability plain faulty", "a run, and the same with --perturb faults=0.2"),
+    ("maseval reliability a b --page sheet.html", "two systems side by side, also as a page"),
+)
+@with_scoring_options()
+def reliability(
+    runs: list[str] = runs_argument("Runs, results files, or the folder of a grid."),
+    page: Path | None = option(None, "Write the sheet to this file as an HTML page."),
+    as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
+) -> None:
+    """Show how reliable a system is: consistent, harmless, robust, and sure of the right things.
+
+    A run with --perturb belongs to the run of the same agent without it; any other run is a system
+    of its own.
+    """
+    with counting("read") as count:
+        found = commands.reliability(runs, options=ScoringOptions(**scoring), on_progress=count)
+    from maseval.app.comparing.reliability_blocks import (  # help must not load it
+        sheet_blocks,
+        sheet_page,
+    )
+
+    if page is not None:
+        from maseval.core.storage.files import write_bytes  # few write a page
+
+        write_bytes(page, sheet_page(found).encode())
+    print_parts(block_parts(sheet_blocks(found)), chosen_stream(as_json))
+    if as_json:
+        print_json(found.to_dict())

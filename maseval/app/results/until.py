@@ -67,27 +67,22 @@ class Until:
             values["baseline"] = {"name": self.baseline_name, "verdicts": _verdicts(self.baseline)}
         return values
 
-    @property
-    def looks(self) -> Sequence[int]:
-        """The trials of each task at each look."""
-        return self.plan.looks
-
     def round(self, number: int, planned: Iterable[Simulation]) -> list[Simulation]:
         """Return the simulations of a round, counted from 1."""
-        first, last = (0, *self.looks)[number - 1], self.looks[number - 1]
+        first, last = (0, *self.plan.looks)[number - 1], self.plan.looks[number - 1]
         return [one for one in planned if first <= one.trial < last]
 
     def look(
         self, number: int, planned: Collection[Simulation], outcomes: Sequence[Outcome]
     ) -> "dict[str, Any] | None":
         """Return the ``stopped`` of the configuration if the run ends with this look, else None."""
-        known = [each for each in outcomes if each.trial < self.looks[number - 1]]
+        known = [each for each in outcomes if each.trial < self.plan.looks[number - 1]]
         found = decide(self.plan, number, known, self.baseline)
         if not found.stops:
             return None
-        left = sum(one.trial >= self.looks[number - 1] for one in planned)
+        left = sum(one.trial >= self.plan.looks[number - 1] for one in planned)
         return {
-            "trials": self.looks[number - 1],
+            "trials": self.plan.looks[number - 1],
             "not_run": left,
             "outcome": found.outcome,
             "reason": _reason(found, self.measure or "pass^1"),
@@ -116,7 +111,7 @@ def run_rounds(
         raise ConfigurationError(
             f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
         )
-    for number, trials in enumerate(until.looks, 1):
+    for number, trials in enumerate(until.plan.looks, 1):
         wanted = until.round(number, planned)
         later = any(one.trial >= trials for one in folder.recorded)
         if not run_round(wanted, retry_failed and not later):

@@ -27,7 +27,6 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from maseval.app.running.opened_files import files_below
 from maseval.core.engine.own_modules import is_installed
 from maseval.core.recorded import mapping
 
@@ -80,7 +79,8 @@ _LARGEST = 5_000_000
 def note_opened(file: Path, opened: dict[str, None]) -> None:
     """Let files that another one opened while it was loaded count as a part of it."""
     place = file.resolve()
-    found = [each.resolve() for each in files_below(opened, file.absolute().parent)]
+    folder, files = file.absolute().parent, [*map(Path, [*opened])]
+    found = [each.resolve() for each in files if each.is_relative_to(folder) and each.is_file()]
     if found or place not in _opened_by:  # imported before, it opens nothing
         _opened_by[place] = [
             each
