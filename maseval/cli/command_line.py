@@ -279,6 +279,7 @@ class RootGroup(CommandGroup):
                 raise
             print_error(error)
             raise typer.Exit(_code(exit_code(error), ctx)) from None
+        # Where no thread can be started, Python raises a RuntimeError.
         except (MemoryError, RuntimeError) as error:
             if is_debugging(ctx) or not is_machine_failure(error):
                 raise

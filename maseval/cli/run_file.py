@@ -114,6 +114,7 @@ def _check_names(path: Path, run: FileRun, context: typer.Context) -> None:
     if unknown is None:
         return
     spelling = re.escape(unknown).replace("_", "[-_]")
+    # TOML takes names with and without quotes, and people write - for _.
     is_it = re.compile(rf"""\s*["']?{spelling}["']?\s*=""")
     lines = path.read_text(encoding="utf-8").splitlines()
     place = next((f", line {n}" for n, each in enumerate(lines, 1) if is_it.match(each)), "")

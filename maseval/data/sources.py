@@ -86,6 +86,7 @@ def _translate_errors(name: str, patience: float) -> Iterator[None]:
 
     try:
         yield
+    # Each of these is a special case of those below it.
     except HTTPError as error:
         error.close()
         raise SourceError(f"{name} answered {error.code} {error.reason}") from error

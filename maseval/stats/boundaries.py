@@ -110,6 +110,7 @@ def _leave(density: _Density, band: Band, effect: float) -> Exits:
     )
 
 
+# Every look of a run asks for the boundaries of the same plan.
 @lru_cache(maxsize=256)
 def normal_boundaries(shares: tuple[float, ...], alpha: float) -> tuple[float, ...]:
     """Return the standardised value to reach at each look, for a test with ``alpha`` on each side.

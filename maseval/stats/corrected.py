@@ -160,6 +160,7 @@ def _share_limits(
     return min(share, middle - half), max(share, middle + half)
 
 
+# Without unsure labels both ends of an interval ask for the same limits.
 @lru_cache(maxsize=65536)
 def hypergeometric_limits(total: int, drawn: int, found: int, level: float) -> tuple[int, int]:
     """Return exact limits for how many of ``total`` are faulty, if ``found`` of ``drawn`` are."""

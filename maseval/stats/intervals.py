@@ -208,6 +208,7 @@ def two_sided_z(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
+# Found by a search, and tables ask for the same few.
 @lru_cache(maxsize=1024)
 def two_sided_t(level: float, degrees: int) -> float:
     """Return the same for Student's t distribution (1908)."""

@@ -39,6 +39,7 @@ def expand_grids(runs: Files) -> tuple[list[str | os.PathLike[str]], list[str]]:
                 f"{folder} is neither a run nor a grid: no run in it records its cell; name the "
                 "runs to compare"
             )
+        # In the order in which they ran, which is that of the file that lists them.
         for each in sorted(cells, key=lambda each: (each.started, each.name)):
             # A cell without a verdict cannot be compared, and must not be missing without a word.
             if each.done and each.verdicts != 0:

@@ -132,6 +132,7 @@ def calibrate(
     )
     before = latest_calibration(judge_asked, chosen)
     keep_calibration(found)
+    # If it stays, the next measurement repeats these answers; that is no reason to fail now.
     with suppress(OSError):
         path.unlink()
     change = None if before is None else change_since(found, before)
@@ -187,6 +188,7 @@ def _usable(
             continue
         try:
             found.append((case, case.request()))
+        # Data of one domain that are not here keep nobody from measuring the others.
         except MASEvalError as error:
             missing[case.group] = str(error)
     if not found and missing:

@@ -224,6 +224,8 @@ class ExaminedRun:
         if "verdict" in lacking and self._checker is not None:
             try:
                 new["verdict"] = self._checker(report) or self._contradiction(one, report)
+            # Such as data that are not here: the verdict stays as recorded, and is shown with the
+            # reason.
             except MASEvalError as error:
                 new["obstacle"] = str(error)
             # Reasons for a verdict that does not hold would explain what never happened.

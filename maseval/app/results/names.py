@@ -156,6 +156,7 @@ def trial_numbered(trial: int, trials: Sequence[Simulation]) -> Simulation:
 
 
 _SHOWN = 4
+# Six digits at most: whoever types more means an id, and no list of a million.
 _NUMBERS = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*", re.ASCII)
 
 

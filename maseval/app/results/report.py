@@ -251,6 +251,7 @@ class _PageReports:
                 labels.append(doubt.label)
             note = self._titles[run].note(one)
             entry = indexed_entry(index_line_in(found.folder, one), at, note)
+            # The same few labels stand at thousands of simulations.
             yield entry._replace(run=run, labels=tuple(map(sys.intern, labels)))
 
     def at(self, place: int) -> Mapping[str, object]:

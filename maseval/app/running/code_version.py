@@ -165,6 +165,7 @@ class _Source:
         try:
             self.tree = ast.parse(content)
             self.hash = _digest(_describe(self.tree).encode())
+        # Compiled files and code for another Python count byte by byte.
         except (SyntaxError, ValueError, RecursionError):
             self.tree, self.hash = ast.Module([], []), _digest(content)
 
@@ -208,6 +209,7 @@ def _bindings(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _imported_by_call(node: ast.Call) -> str | None:
+    # Called by its name alone, or as a member of ``importlib``.
     called = getattr(node.func, "attr", getattr(node.func, "id", None))
     if called not in ("import_module", "__import__") or not node.args:
         return None

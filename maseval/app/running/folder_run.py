@@ -56,6 +56,7 @@ from maseval.runs.exceptions import writing
 from maseval.runs.recording import Recording, outcomes_in
 from maseval.runs.verdict_check import VerdictCheck
 
+# A dollar sign before the amount takes the place of the unit behind it.
 _BUDGET = re.compile(
     r"(?P<dollar>\$\s*)?(?P<amount>\d[\d,_]*(\.\d+)?)\s*(?P<scale>[km]?)\s*"
     r"(?(dollar)|(?P<unit>usd|tokens))"
@@ -166,12 +167,14 @@ class RunWatch(BenchmarkCallback):
     def running(self) -> Iterator[None]:
         """Show and publish the progress; errors that only stop the run end here."""
         show = self.run.options.display or (lambda progress: nullcontext())
+        # An engine with processes of its own gives them back when the run ends.
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
         live = publish_progress(self.folder.path, self.progress, self.benchmark, self.secrets)
         opening = opened_files()
         with self._interruptible(), show(self.progress), live, held, opening as self._opened:
             try:
                 yield
+            # Pressed twice: what is on disk is what the run came to.
             except KeyboardInterrupt:
                 self.progress.stopping = self.progress.stopping or INTERRUPTED
             except RunStoppedError as error:
@@ -395,6 +398,7 @@ class FolderRun(ABC):
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
         most = max((len(tasks) * options.trials for tasks in every), default=0)
+        # Engines of other packages need not have anything to share.
         shared = getattr(engine, "shared", lambda size: nullcontext())
         early = shared(min(options.concurrency, most))
         with early, self._open({**self.config, **notes}) as folder:
@@ -439,6 +443,7 @@ class FolderRun(ABC):
         path = new_folder(self.path)
         try:
             return RunFolder.open(path, config)
+        # The empty folder of a run that could not begin would be listed among the runs.
         except BaseException:
             with suppress(OSError):  # something is in it
                 path.rmdir()

@@ -119,6 +119,7 @@ def _load_or_raise(name: str, load: Callable[[], T], what: OwnCode) -> T:
         return load()
     except ConfigurationError:
         raise
+    # A script that ends with sys.exit() when it is imported must not end this command.
     except (Exception, SystemExit) as error:
         why = f"{type(error).__name__}: {error}"
         unknown = isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]

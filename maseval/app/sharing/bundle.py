@@ -186,6 +186,7 @@ def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleMa
             raise ValueError(f"not of the form {FORM!r}")
         if content["sha256"] != _checksum(content):
             raise ValueError("it was changed after it was written")
+    # Nesting too deep for any reader is one way to break it.
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: its {MANIFEST} cannot be used: {error}") from None
     return dict(content)

@@ -162,6 +162,7 @@ class SentLog:
         except FileNotFoundError:
             return
         for line in text.splitlines():
+            # A line that was cut off notes nothing: its traces are sent once more.
             with suppress(ValueError):
                 found = json.loads(line)
                 if isinstance(found, dict) and self._key.items() <= found.items():

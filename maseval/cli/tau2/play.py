@@ -89,6 +89,7 @@ class PlayTerminal:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._shown: int | None = None
+        # Not every Python is built with it.
         with suppress(ImportError):
             import readline  # noqa: F401  # arrows and history in what is typed
 
