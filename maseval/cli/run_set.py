@@ -243,6 +243,7 @@ class RunSet:
     def _prepared(self, part: _Part, **more: Any) -> FolderRun:
         # A rehearsal is no part of the experiment.
         cell = part.run.cell if part.run.cell and self.player is None else None
+        # The command that would make this run alone, which its folder remembers.
         command = redact_command([str(part.context.find_root().info_name), *part.words])
         return prepare_run(part.context, command=command, cell=cell, **more)
 

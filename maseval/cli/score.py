@@ -90,6 +90,7 @@ def score(
         )
     agree = all(each.agrees for each in scores)
     print_files(scores, _score_parts, as_json, {"agree": agree})
+    # A file without recorded verdicts would agree with anything.
     nothing_compared = any(not each.compared for each in scores)
     if nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)

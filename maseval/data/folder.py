@@ -63,6 +63,7 @@ def hash_file(path: Path) -> HashedFile | None:
 
 
 def _hash_once(path: str) -> HashedFile:
+    # The state before the content: what changes in between is noticed the next time.
     state, known = FileState.now(path), _HASHED.get(path)
     if known is not None and known.state == state:
         return known

@@ -145,6 +145,7 @@ def _targets(
             )
         return {names[0]: None}
     path = Path(output or ".")
+    # What is not there yet is a file for one table, and a folder for several.
     if len(names) == 1 and output is not None and not path.is_dir():
         ending = _ending(path)
         if ending in FORMS and ending != form:

@@ -351,6 +351,7 @@ class Table(Protocol):
 
 def _table(name: str, rows_of: _RowsOfSource) -> Table:
     def frame(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
+        # Runs are looked up when the frame is made, and read each time it is iterated.
         sources, how = sources_of(runs), ScoringOptions(**options)
 
         def read() -> Rows:
@@ -368,6 +369,7 @@ def _table(name: str, rows_of: _RowsOfSource) -> Table:
 
 def _by_report(rows_of: _RowsOfReport) -> _RowsOfSource:
     def rows_of_source(opened: FrameSource) -> Rows:
+        # One at a time: a run may be larger than the memory.
         for report in map(RecordedReport, opened.recording.reports()):
             key = dict(zip(("domain", "task_id", "trial"), report.key, strict=True))
             for row in rows_of(report, opened):

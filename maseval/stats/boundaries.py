@@ -75,6 +75,7 @@ class _Density(NamedTuple):
         half, middle = (high - low) / 2, (high + low) / 2
         front = half / math.sqrt(2 * math.pi * step)
         spread = -0.5 / step
+        # Every node moves with the drift before it spreads.
         old = [(node + drift * step, w) for node, w in zip(self.nodes, self.weights, strict=True)]
         nodes = [middle + half * each for each in unit]
         exp = math.exp

@@ -204,6 +204,7 @@ class Grid:
                 kind: set.intersection(*({*self.scores.get(place, ())} for place, _ in group))
                 for kind, group in groups.items()
             }
+            # Without a common task, cells of one kind have nothing to be averaged over.
             if all(shared.values()):
                 whole.append((groups, shared))
         if not whole:

@@ -203,6 +203,7 @@ def find_effects(
         measure=measure_name(k, label),
         factors=sorted(factors, key=lambda each: -(each.size or 0.0)),
         contrasts=contrasts,
+        # A large grid has hundreds of them: those that are not even likely are not listed.
         interactions=[_contrast(grid, each) for each in crossed if each.p_value <= SURE],
         together=1 - math.fsum(parts.values()) / spread if spread else None,
         missing=missing,

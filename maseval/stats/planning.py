@@ -342,6 +342,7 @@ def requirement(
     counted, places = with_trials(tasks, places)
     if not counted:
         raise ConfigurationError("no task has a trial that counts, so there is no pass rate")
+    # Each end errs with this chance, and the interval with both.
     level = 1 - 2 * alpha
     draws = Draws.of(counted, places)
     value = mean_of([each.passed / each.total for each in counted], places)

@@ -338,6 +338,7 @@ def headline(pair: Pair, measure: str) -> str:
         return f"{words}; it could be {in_percent(max(-span.low, span.high), 0)} points either way"
     which = "better" if main.difference > 0 else "worse"
     words, sure = f"{second} is {size} points {which} than {first}", main.test.p_value <= SURE
+    # Without zero in it an interval has a near and a far end, else one on either side.
     if span.low * span.high > 0:
         near, far = sorted((abs(span.low), abs(span.high)))
         reach = f"{in_percent(near, 0)} to {in_percent(far, 0)}"
@@ -355,6 +356,7 @@ def headline_of_many(table: Comparison, measure: str) -> str:
         scores |= zip(pair.names, (pair.main.first, pair.main.second), strict=True)
     top = max(scores.values())
     leaders = [name for name, score in scores.items() if score == top]
+    # One leader stands for all of them, as they have the same score.
     own = [each for each in table.pairs if leaders[0] in each.names]
     beaten = {name for each in own if each.sure for name in each.names}
     others = [name for name in scores if name not in leaders]

@@ -171,6 +171,7 @@ def _reasons(found: RunComparison) -> dict[str, object]:
 
 
 def comparison_plots(found: RunComparison) -> list[Drawing]:
+    # A number over chosen tasks has its mark wherever it is drawn.
     marks = {name: subset_of(run.config) for name, run in found.runs.items()}
     named = {
         name if marks[name] is None else f"{name}, {marks[name]}": summary

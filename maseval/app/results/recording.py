@@ -39,6 +39,7 @@ def judging_in_words(recording: Recording) -> str | None:
     from maseval.core.judge_record import JudgeRecord  # loads what few runs need
 
     record = JudgeRecord(path)
+    # A line for each request that was paid, and a judgement for each question.
     lines, ends = record.lines(), list(record.judgements())
     cost, tokens = (sum(e.usage.get(key) or 0 for e in lines) for key in ("cost", "total_tokens"))
     open_ends = sum(end.answer is None for end in ends)

@@ -158,6 +158,7 @@ def _verdicts(outcomes: Iterable[Outcome]) -> dict[str, dict[str, str]]:
         tasks.setdefault(each.key, {})[each.trial] = letters[each.passed]
     found: dict[str, dict[str, str]] = {}
     for key, mine in tasks.items():
+        # A gap is written as a trial without a verdict: every letter keeps its place.
         word = "".join(mine.get(trial, "-") for trial in range(max(mine) + 1))
         found.setdefault(key.domain, {})[key.task_id] = word
     return found

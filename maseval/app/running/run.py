@@ -174,6 +174,7 @@ def choose_tasks(
     if options.task_id:
         wanted = select_tasks(options.task_id, map(TaskKey.of, tasks))
         tasks = [task for task in tasks if TaskKey.of(task) in wanted]
+    # So many of each domain: the first tasks alone are often those of one.
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
     if options.timeout is not None:
         chosen = [

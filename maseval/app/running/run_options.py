@@ -207,6 +207,7 @@ class FolderRunOptions(OutputOptions):
         from maseval.app.results.until import Until  # loads statistics that few runs need
         from maseval.stats.sequential import SequentialPlan
 
+        # A look after each round: those that decide nothing cost hardly any power.
         asked, looks = AskedQuestion.of(self.until), tuple(range(1, self.trials + 1))
         if asked.points:
             plan = SequentialPlan(
@@ -217,6 +218,7 @@ class FolderRunOptions(OutputOptions):
         plan = SequentialPlan(
             asked.how,
             looks,
+            # Trials are numbered from 0.
             baseline_trials=max(each.trial for each in baseline) + 1,
             margin=(self.margin or 0) / 100,
         )

@@ -100,6 +100,7 @@ def _write_bundle(
             with path.open("rb") as kept_file:
                 files[name] = archive.add(name, kept_file)._asdict()
         manifest = {**content, "sha256": _checksum(content)}
+        # The last one, as it has the checksums of all others.
         archive.add(MANIFEST, BytesIO(f"{strict_json.dumps(manifest, indent=2)}\n".encode("ascii")))
         archive.close()
     return manifest
