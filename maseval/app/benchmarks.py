@@ -12,13 +12,13 @@ benchmarks are asked, it is left out with a warning in the log.
 import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from maseval.app.results.explained import Review
-from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
 from maseval.core.exceptions import ConfigurationError, ResultFileError
 from maseval.core.finding import Finding
 from maseval.core.harm import HarmFound
@@ -100,6 +100,35 @@ class LabelQuestion(NamedTuple):
     answers: Sequence[str]
     asked_of: Callable[[Outcome], bool]
     shares: Sequence[JudgedShareKind]
+
+
+class JudgeRequest(NamedTuple):
+    """The parts that fill a question's template, and what the evidence is compared with."""
+
+    parts: Mapping[str, str]
+    subject: object = None
+
+
+@dataclass(frozen=True)
+class LabelledCase:
+    """A conversation of which it is known what a judge should answer.
+
+    ``pair`` names the case together with the one that it is compared with, if there is one.
+    ``broken`` says whether there is something to be found, and ``finds`` whether an answer, in the
+    form of its question, finds it; ``is_exact`` whether an answer that does is right in detail, as
+    in the message it names. ``group`` is its domain, ``weight`` what a breach weighs, and ``style``
+    the way of speaking.
+    """
+
+    id: str
+    pair: str
+    group: str
+    weight: str
+    style: str
+    broken: bool
+    request: Callable[[], JudgeRequest] = field(compare=False)
+    finds: Callable[[Mapping[str, Any]], bool] = field(compare=False)
+    is_exact: Callable[[Mapping[str, Any]], bool] | None = field(default=None, compare=False)
 
 
 class ExportedPath(NamedTuple):
@@ -327,6 +356,7 @@ def support_that_answers(
     With ``built_on`` also that of the benchmark which the run's own is built on.
     """
     own = support_for(folder)
+    # Loading the other benchmarks takes a while, and most runs have an answer of their own.
     others = all_support() if built_on and not own.answers(question) else ()
     for each in (own, *(each for each in others if each.made(folder))):
         if each.answers(question):

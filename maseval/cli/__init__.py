@@ -26,6 +26,7 @@ def main() -> None:
     atexit.register(gc.freeze)
     try:
         before = signal.getsignal(signal.SIGINT)
+        # Somebody who runs us in a process of his own may have a handler, which stays.
         if before is signal.default_int_handler:
             signal.signal(signal.SIGINT, _leave)
         from maseval.cli.app import run_command

@@ -5,32 +5,15 @@ from typing import Any, ClassVar
 
 import typer
 
-from maseval.cli.command_line import Commands, RootGroup, as_command, examples, root_options
+from maseval.cli.command_line import RootGroup, as_command, examples, root_options
 
 # The words after --until that name a run.
 COMPARISONS = ("better-than", "not-worse-than")
+# Commands that take a bare word for a domain: ``maseval tau2 run retail``.
 _OF_A_DOMAIN = (["run"], ["mcp"], ["play"])
 
 
-class _WithOffered(Commands):
-    """Our commands, and after them those that other packages offer."""
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self:
-            return super().__getitem__(name)
-        from maseval.cli.offered import load_offered, offered_commands  # most commands are ours
-
-        return as_command(name, load_offered(offered_commands()[name]))
-
-    def get(self, name: str, default: Any = None) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            return default
-
-
 class AllCommands(RootGroup):
-    kept_in = _WithOffered
     places: ClassVar[Mapping[str, str]] = {
         "demo": "maseval.cli.run:demo",
         "new": "maseval.cli.run:new",
@@ -45,7 +28,7 @@ class AllCommands(RootGroup):
         "compare": "maseval.cli.compare:compare",
         "gate": "maseval.cli.compare:gate",
         "plan": "maseval.cli.compare:plan",
-        "reliability": "maseval.cli.reliability:reliability",
+        "reliability": "maseval.cli.compare:reliability",
         "report": "maseval.cli.runs:report",
         "export": "maseval.cli.runs:export",
         "bundle": "maseval.cli.runs:bundle",
@@ -61,10 +44,15 @@ class AllCommands(RootGroup):
 
         return list(dict.fromkeys([*self.places, *offered_commands()]))
 
-    def place(self, name: str) -> str | None:
-        from maseval.cli.offered import offered_commands
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in self.places:
+            return super().get_command(ctx, cmd_name)
+        from maseval.cli.offered import load_offered, offered_commands  # most commands are ours
 
-        return super().place(name) or offered_commands()[name].value
+        if (offered := offered_commands().get(cmd_name)) is None:
+            return None
+        found = self.described(cmd_name, offered.value)
+        return found or as_command(cmd_name, load_offered(offered))
 
 
 app = typer.Typer(
@@ -94,7 +82,6 @@ app.callback()(root_options)
 
 
 def run_command(arguments: list[str]) -> None:
-    """Run the command that these words name, and leave with its exit code."""
     app(args=complete_words(arguments), prog_name="maseval")
 
 

@@ -17,7 +17,7 @@ from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar, cast
 
 import typer
 from rich.markup import escape
@@ -98,39 +98,23 @@ class PlainCommand(TyperCommand):
         return found
 
 
-class Commands(dict[str, Any]):
-    """The places of commands, each loaded when it is looked up."""
-
-    def __getitem__(self, name: str) -> Any:
-        return _load(name, super().__getitem__(name))
-
-    def get(self, name: str, default: Any = None) -> Any:
-        place = super().get(name)
-        return default if place is None else _load(name, place)
-
-
 class CommandGroup(TyperGroup):
     """A group that loads its commands on demand."""
 
     places: ClassVar[Mapping[str, str]] = {}
     """``module:name`` of each command, in the order of the help."""
-    kept_in: ClassVar[type[Commands]] = Commands
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
         self._listing = False
-        if self.places:
-            self.commands = self.kept_in(self.places)
+        # Typer suggests one of these names for a mistyped one, and never sees what they map to.
+        self.commands = {**self.commands, **cast("dict[str, Any]", self.places)}
 
     def get_params(self, ctx: typer.Context) -> list[Any]:  # type: ignore[override]  # its Context
         return _simplify(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
-
-    def place(self, name: str) -> str | None:
-        """Return ``module:name`` of a command; None for one that is loaded already."""
-        return self.places.get(name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._listing = True
@@ -140,11 +124,14 @@ class CommandGroup(TyperGroup):
             self._listing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self._listing and (place := self.place(cmd_name)) is not None:
-            description = _description(place)
-            if description is not None:
-                return PlainCommand(cmd_name, help=description)
-        return super().get_command(ctx, cmd_name)
+        if (place := self.places.get(cmd_name)) is None:
+            return super().get_command(ctx, cmd_name)
+        return self.described(cmd_name, place) or _load(cmd_name, place)
+
+    def described(self, name: str, place: str) -> Any:
+        """Return a command that has a description and no more, while the help lists commands."""
+        description = _description(place) if self._listing else None
+        return None if description is None else PlainCommand(name, help=description)
 
 
 def command_group(
@@ -189,6 +176,7 @@ def _description(place: str) -> str | None:
         match each:
             case ast.FunctionDef() | ast.ClassDef() if each.name == name:
                 return inspect.cleandoc(ast.get_docstring(each) or "")
+            # A group is made by a call, and its help is a plain text among the words of that call.
             case ast.Assign(targets=[ast.Name(id=target)], value=ast.Call(keywords=given)):
                 found = [word.value for word in given if word.arg == "help" and target == name]
                 if found:
@@ -208,6 +196,7 @@ def with_examples(
     """Let the help of a command end with examples; ``settings`` are those of its context."""
 
     def decorate(function: CommandT) -> CommandT:
+        # Kept beside the function, as it becomes a command only when it is looked up.
         vars(function)["more"] = {"epilog": examples(*lines), "context_settings": settings}
         return function
 
@@ -290,6 +279,7 @@ class RootGroup(CommandGroup):
                 raise
             print_error(error)
             raise typer.Exit(_code(exit_code(error), ctx)) from None
+        # Where no thread can be started, Python raises a RuntimeError.
         except (MemoryError, RuntimeError) as error:
             if is_debugging(ctx) or not is_machine_failure(error):
                 raise
@@ -317,7 +307,7 @@ def command_named(context: typer.Context, words: Sequence[str]) -> tuple[Any, st
     rest, name = list(words), []
     while isinstance(command, TyperGroup):
         name.append(rest.pop(0))
-        command = command.commands[name[-1]]
+        command = command.get_command(context, name[-1])
     return command, " ".join(name), rest
 
 
@@ -341,7 +331,6 @@ def root_options(
 
 
 def command_line(context: typer.Context) -> str:
-    """Return the command as it was typed, without secrets."""
     return redact_command(context.meta[_WORDS])
 
 

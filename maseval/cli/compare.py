@@ -1,4 +1,4 @@
-"""``maseval compare``, ``gate`` and ``plan``: differences, and what it takes to show one."""
+"""``maseval compare``, ``gate``, ``plan``, ``reliability``: runs against each other, by numbers."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
@@ -20,6 +20,7 @@ from maseval.cli.console import (
     note,
     print_json,
     print_parts,
+    print_result,
     stdout,
     styled,
 )
@@ -164,6 +165,7 @@ def gate(
         print_parts([inert(str(held))], chosen_stream(as_json))
     if as_json:
         print_json(found.to_dict())
+    # Floor and comparison are judged together, and the worse of the two decides.
     verdicts = {whole and whole.verdict, held and held.requirement.verdict}
     if verdicts & {"worse", "missed"}:
         raise typer.Exit(FAILED)
@@ -230,13 +232,15 @@ def plan(
     if labels:
         if runs is None or len(runs) != 1 or any((difference, precision, tasks, rate, between)):
             raise typer.BadParameter("--labels takes one run, and only --about and --judge")
-        return _print_label_plan(runs[0], about, judge, as_json)
+        planned = commands.plan_labels(runs[0], about=about, judge=judge)
+        return print_result(planned, map(inert, planned.lines), as_json)
     cells = 1.0
     if runs and runs[0].endswith(".toml"):
         from maseval.cli.run_set import RunSet  # loads what runs need
 
         path = Path(runs[0])
         grid = RunSet.of(path, read_run_file(path, context), context)
+        # With a stated rate no cell needs to have run: they are only counted.
         runs = [] if rate is not None else [str(grid.folder)]
         if rate is not None:
             tasks, cells = grid.compared_tasks(between or "")
@@ -250,29 +254,18 @@ def plan(
         cells=cells,
         measure=measure,
     )
-    if as_json:
-        print_json(found.to_dict())
-        return
-    console, planned = stdout(), found.about
-    known = percent(planned.rate) if planned.score is None else format_score(planned.score)
-    console.print(f"{count_of(planned.tasks, 'task')}, pass^1 {known}")
-    table = _table(found)
-    if natural_width(table) > console.width:  # no number is cut as long as there is any room
+    print_result(found, _forecast_parts(found), as_json)
+
+
+def _forecast_parts(found: "Forecast") -> Parts:
+    about, table = found.about, _table(found)
+    known = percent(about.rate) if about.score is None else format_score(about.score)
+    yield f"{count_of(about.tasks, 'task')}, pass^1 {known}"
+    if natural_width(table) > stdout().width:  # no number is cut as long as there is any room
         table.box, table.padding = None, (0, 1, 0, 0)
-    console.print(table)
-    for line in found.answers:
-        console.print(f"[bold]{inert(line)}[/bold]", soft_wrap=True)
-    for line in found.notes:
-        console.print(f"[dim]{inert(line)}[/dim]", soft_wrap=True)
-
-
-def _print_label_plan(run: str, about: str | None, judge: str | None, as_json: bool) -> None:
-    plan = commands.plan_labels(run, about=about, judge=judge)
-    if as_json:
-        print_json(plan.to_dict())
-        return
-    for line in plan.lines:
-        stdout().print(inert(line), soft_wrap=True)
+    yield table
+    yield from (styled(line, "bold") for line in found.answers)
+    yield from (styled(line, "dim") for line in found.notes)
 
 
 _WHICH_TASKS = ("these\ntasks", "tasks\nlike\nthese")
@@ -298,3 +291,36 @@ def _table(found: "Forecast") -> Table:
         cells += [duration(row.seconds)] * (about.seconds is not None)
         table.add_row(*cells)
     return table
+
+
+@with_examples(
+    ("maseval reliability last", "consistency and harm, from the trials that are there"),
+    ("maseval reliability plain faulty", "a run, and the same with --perturb faults=0.2"),
+    ("maseval reliability a b --page sheet.html", "two systems side by side, also as a page"),
+)
+@with_scoring_options()
+def reliability(
+    runs: list[str] = runs_argument("Runs, results files, or the folder of a grid."),
+    page: Path | None = option(None, "Write the sheet to this file as an HTML page."),
+    as_json: AsJson = False,
+    **scoring: Unpack[ScoringKeywords],
+) -> None:
+    """Show how reliable a system is: consistent, harmless, robust, and sure of the right things.
+
+    A run with --perturb belongs to the run of the same agent without it; any other run is a system
+    of its own.
+    """
+    with counting("read") as count:
+        found = commands.reliability(runs, options=ScoringOptions(**scoring), on_progress=count)
+    from maseval.app.comparing.reliability_blocks import (  # help must not load it
+        sheet_blocks,
+        sheet_page,
+    )
+
+    if page is not None:
+        from maseval.core.storage.files import write_bytes  # few write a page
+
+        write_bytes(page, sheet_page(found).encode())
+    print_parts(block_parts(sheet_blocks(found)), chosen_stream(as_json))
+    if as_json:
+        print_json(found.to_dict())

@@ -64,7 +64,6 @@ def release_stream(stream: IO[str]) -> None:
 
 
 def number_columns(*names: str, no_wrap: bool = False) -> Iterator[Column]:
-    """Yield columns of numbers for a table."""
     return (Column(name, justify="right", no_wrap=no_wrap) for name in names)
 
 
@@ -109,6 +108,7 @@ Parts = Iterable[RenderableType]
 def print_parts(parts: Parts, console: Console) -> None:
     """Print lines, tables and indented texts one after the other; too wide a table in lines."""
     for part in parts:
+        # A number that is cut off is worse than one that stands on a line of its own.
         if isinstance(part, Table) and not _fits(part, console.width):
             print_parts(_lines_of(part, console.width), console)
         elif isinstance(part, str):
@@ -123,7 +123,6 @@ def chosen_stream(as_json: bool) -> Console:
 
 
 def styled(words: object, style: str) -> str:
-    """Return foreign text in a style."""
     return f"[{style}]{inert(str(words))}[/{style}]"
 
 
@@ -191,6 +190,7 @@ def counting(done: str, what: str = "simulations") -> Iterator[Callable[..., Non
     with telling() as show:
 
         def count(number: int, total: int = 0) -> None:
+            # To redraw for each simulation would take longer than to look at most of them.
             if number % 10 == 0:
                 show(f"{number}{f' of {total}' if total else ''} {what} {done}")
 
@@ -198,22 +198,14 @@ def counting(done: str, what: str = "simulations") -> Iterator[Callable[..., Non
 
 
 def print_json(value: object) -> None:
-    """Print one line for scripts, on standard output."""
     typer.echo(json.dumps(value))
 
 
 def print_result(found: Any, parts: Parts, as_json: bool) -> None:
-    """Print a result for people, or for scripts."""
     if as_json:
         print_json(found.to_dict())
     else:
         print_parts(parts, stdout())
-
-
-def print_unreadable(files: Iterable[object]) -> None:
-    """Print the files that could not be read, and why."""
-    for each in files:
-        stderr().print(f"[bold red]Error:[/] {inert(str(each))}", soft_wrap=True)
 
 
 def print_files(
@@ -300,7 +292,6 @@ def act_on_data(data: Any, benchmark: str, action: str, given: Mapping[str, obje
 
 
 def data_check_parts(check: "DataCheck", fetched_by: str) -> Parts:
-    """Yield every file with its problem."""
     for file in check.files:
         state = "[green]ok[/green]" if file.problem is None else styled(file.problem, "red")
         yield f"{file.name}: {state}"

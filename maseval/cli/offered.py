@@ -22,7 +22,6 @@ GROUP = "maseval.commands"
 
 
 def offered_commands() -> dict[str, "EntryPoint"]:
-    """Return what packages offer as commands, by name."""
     return {each.name: each for each in find_entry_points(GROUP)}
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
-from maseval.app.running.options import list_options
+from maseval.app.running.options import flag_of, list_options
 from maseval.benchmark.tau2.data import VERSIONS
 from maseval.core.scoring_options import ScoringKeywords
 
@@ -38,10 +38,10 @@ def argument(default: object, help: str, **more: Any) -> Any:
 
 
 def option_like(options: type, name: str) -> Any:
-    """Declare an option as an options object does."""
     [found] = [each for each in list_options(options) if each.name == name]
-    assert found.flag is not None  # it is for the command line too
-    return option(found.default, f"{found.flag.help}.", f"--{name.replace('_', '-')}")
+    flag = flag_of(found)
+    assert flag is not None  # it is for the command line too
+    return option(found.default, f"{flag.help}.", f"--{name.replace('_', '-')}")
 
 
 def runs_argument(words: str, metavar: str = "RUN", default: object = ...) -> Any:

@@ -60,13 +60,13 @@ def scores(summary: RunSummary) -> Table:
             str(score.tasks),
             f"{score.verdicts}/{score.planned}{failed}",
             *(estimate(score.pass_hat.get(k), "\n") for k in ks),
+            # A line above the last row, which has all domains together.
             end_section=len(groups) > 1 and position == len(groups) - 2,
         )
     return table
 
 
 def _title(summary: RunSummary) -> str | None:
-    """Return the title of numbers that are not simply those of a run."""
     if marks := ", ".join(summary.marks):
         return f"{marks[0].upper()}{marks[1:]}"
     return summary.answer and "Intervals for tasks like these"
@@ -144,7 +144,7 @@ def finish(
 
     The code is 1 if no simulation ran to a verdict, and resuming cannot change that.
     """
-    print_parts(_outcome_parts(result, with_scores, with_next), console)
+    print_parts(outcome_parts(result, with_scores, with_next), console)
     if debug and result.errors:
         _print_traceback(result, console)
     if as_json:
@@ -157,12 +157,8 @@ def finish(
         raise typer.Exit(WRONG_USE)
 
 
-def print_outcome(result: RunResult, console: Console) -> None:
-    """Print the numbers, their cost, and the commands to look closer or resume."""
-    print_parts(_outcome_parts(result), console)
-
-
-def _outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool = True) -> Parts:
+def outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool = True) -> Parts:
+    """Yield the numbers, their cost, and the commands to look closer or resume."""
     if with_scores:
         yield from map(inert, filter(None, [result.summary.answer]))
         yield scores(result.summary)
@@ -172,6 +168,7 @@ def _outcome_parts(result: RunResult, with_scores: bool = True, with_next: bool 
     yield from (styled(words, "yellow") for words in warnings_on(result.config))
     yield from map(inert, result.notes)
     reported = result.stopped or ""
+    # The error that stopped the run was told as the reason.
     lines = [line for line in result.errors if not line.error or line.error not in reported]
     yield from error_parts(lines, _MOST_REASONS)
     if with_next:
@@ -204,7 +201,6 @@ def _next(result: RunResult) -> str:
 
 
 def _print_traceback(result: RunResult, console: Console) -> None:
-    """Print the whole traceback of the first error."""
     simulation = result.errors[0].simulation
     report = RecordedReport(RunFolder.read(result.folder).report(simulation))
     console.print(f"[bold]{inert(str(simulation))}[/bold]")

@@ -8,9 +8,9 @@ from maseval import commands
 from maseval.app.running.options import EXECUTION
 from maseval.app.running.run_options import BenchmarkRunOptions
 from maseval.cli.command_line import INCOMPLETE, command_line, with_examples
-from maseval.cli.console import counting, here, inert, program, stderr, stdout
+from maseval.cli.console import counting, here, inert, print_parts, program, stderr, stdout
 from maseval.cli.options import AsJson, argument, flag, option
-from maseval.cli.results import print_outcome
+from maseval.cli.results import outcome_parts
 from maseval.cli.run_file import read_run_file
 from maseval.cli.running import command_with, display, run_or_plan
 
@@ -81,6 +81,7 @@ def _run_file(
     typed = {
         name: value
         for name, value in context.params.items()
+        # The default of an option must not take the place of what the file says.
         if name not in ours and str(context.get_parameter_source(name)).endswith("COMMANDLINE")
     }
     runs = [each.with_options(typed) for each in read_run_file(path, context)]
@@ -117,7 +118,7 @@ def demo(
         display=display(progress),
         command=command_line(context),
     )
-    print_outcome(result, console)
+    print_parts(outcome_parts(result), console)
     page = None
     if result.complete:
         _print_stage(3, "explaining what failed, and writing the report")

@@ -114,6 +114,7 @@ def _check_names(path: Path, run: FileRun, context: typer.Context) -> None:
     if unknown is None:
         return
     spelling = re.escape(unknown).replace("_", "[-_]")
+    # TOML takes names with and without quotes, and people write - for _.
     is_it = re.compile(rf"""\s*["']?{spelling}["']?\s*=""")
     lines = path.read_text(encoding="utf-8").splitlines()
     place = next((f", line {n}" for n, each in enumerate(lines, 1) if is_it.match(each)), "")
@@ -174,11 +175,7 @@ def option_words(name: str, value: object) -> Iterator[str]:
         yield option if value else f"--no-{option[2:]}"
     else:
         for each in value if isinstance(value, list) else [value]:
-            yield from (option, _as_text(each))
-
-
-def _as_text(value: object) -> str:
-    return json.dumps(value) if isinstance(value, Mapping) else str(value)
+            yield from (option, json.dumps(each) if isinstance(each, Mapping) else str(each))
 
 
 # Where a factor is an option of another name; of benchmarks of one's own, an entry of agent_data.
@@ -218,6 +215,7 @@ def _cells(
     if not isinstance(grid, dict):
         raise ConfigurationError(f"{GRID} is {grid!r}; write [{GRID}] before its factors")
     grid = _with_underscores(grid)
+    # Counted before any is made: a range in the wrong place asks for millions.
     number = prod(
         len(each) for name, each in grid.items() if name != SKIP and isinstance(each, list)
     )
@@ -237,6 +235,7 @@ def _cells(
     kept = [
         levels
         for levels in product(*factors.values())
+        # An entry leaves out every cell that has all of its levels.
         if not any(skip <= {(each.factor, each.name) for each in levels} for skip in left_out)
     ]
     if not kept:
@@ -252,6 +251,8 @@ def _levels(factor: str, given: object) -> list[Level]:
         raise ConfigurationError(f"{where} is {given!r}; give a list of levels: {factor} = [...]")
     levels: list[Level] = []
     for value in given:
+        # In lower case: some file systems do not tell runs apart whose names differ in nothing
+        # else.
         name, taken = _name_of(value, where), {as_file_name(each.name).lower() for each in levels}
         if isinstance(value, dict):
             value = {key.replace("-", "_"): each for key, each in value.items() if key != NAME}

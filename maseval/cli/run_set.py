@@ -102,7 +102,6 @@ class _Part:
         return "; ".join(filter(None, reasons)) or " ".join(map(str.strip, self.result.notes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what ``--json`` prints of a run without numbers."""
         cell = {"cell": dict(self.run.cell)} if self.run.cell else {}
         folder = str(self.folder.absolute())
         return {"folder": folder, "name": self.name, **cell, "error": self.failure}
@@ -164,6 +163,7 @@ class RunSet:
                 others = frozenset(cell.items())
                 planned = RunConfig.of(part.prepared.config).planned
                 sides[levels.index(level)] |= {(others, e.domain, e.task_id) for e in planned}
+        # Levels are compared where the task and the levels of all other factors are the same.
         shared = sides[0] & sides[1]
         tasks = {(domain, task) for _, domain, task in shared}
         if not tasks:
@@ -172,6 +172,7 @@ class RunSet:
 
     @property
     def _budget(self) -> Budget | None:
+        # An option of the whole file, so that every run of it has the same.
         given = self.parts[0].run.options.get("budget")
         return None if given is None else Budget.of(str(given))
 
@@ -179,6 +180,7 @@ class RunSet:
         """Print what would run, and about what it would cost."""
         for part in self.parts:
             self._prepare(part, plans=True)
+        # A single run has room for the plan of each of its models.
         if len(self.parts) == 1 and self.parts[0].plan is not None:
             show_plan(self.parts[0].plan, as_json=self.as_json)
             return 0
@@ -212,12 +214,15 @@ class RunSet:
         for part in self.parts:
             if part.code is None and not self._run(part):
                 break
+        # A script expects a line for every run, also for those that were refused.
         for part in self.parts if self.as_json else ():
             if part.result is None:
                 print_json(part.to_dict())
         if len(self.parts) > 1 and not self.as_json:
             self._print_results()
+        # A run that never began is as incomplete as one that was stopped.
         codes = [INCOMPLETE if each.code is None else each.code for each in self.parts]
+        # A rehearsal passes or fails; finer codes are for runs that can be resumed.
         return min(max(codes), FAILED) if self.player else max(codes)
 
     def _prepare(self, part: _Part, *, plans: bool = False) -> None:
@@ -238,6 +243,7 @@ class RunSet:
     def _prepared(self, part: _Part, **more: Any) -> FolderRun:
         # A rehearsal is no part of the experiment.
         cell = part.run.cell if part.run.cell and self.player is None else None
+        # The command that would make this run alone, which its folder remembers.
         command = redact_command([str(part.context.find_root().info_name), *part.words])
         return prepare_run(part.context, command=command, cell=cell, **more)
 
@@ -248,6 +254,7 @@ class RunSet:
             yield
         except typer.Exit as done:
             part.code = done.exit_code
+        # What was typed wrong was typed for every run of the file.
         except typer.BadParameter:
             raise
         except (MASEvalError, OSError) as error:
@@ -265,10 +272,12 @@ class RunSet:
         if (budget := self._budget) is not None:
             more["used_elsewhere"] = cost, tokens
             now = cost + part.used[0], tokens + part.used[1]
+            # What other cells spent counts as well: this one may not even begin.
             if part.left and (reason := budget.objection(*now, priced=True)):
                 part.code, part.error = INCOMPLETE, reason
                 return True
         head = self._head(part, cost)
+        # It is prepared anew with the display of this run, which knows how far the others are.
         part.prepared = None
         with self._ending(part):
             part.result = self._prepared(part, head=head, **more).execute()
@@ -282,6 +291,7 @@ class RunSet:
         summary = part.result.summary
         part.used, part.left = (summary.cost or 0.0, summary.tokens), part.result.resumable
         if self.player is not None:
+            # The reference solution passes every task, unless something was lost on the way.
             lost = self.player == "gold" and summary.overall.passed < summary.overall.verdicts
             if part.result.checklist:  # which has the lost tasks, and what is allowed
                 lost = bool(part.code)

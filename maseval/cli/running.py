@@ -7,7 +7,7 @@ import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING
+from dataclasses import MISSING, Field
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, get_origin
@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 
 from maseval.app.results.run_summary import RunResult
-from maseval.app.running.options import ExtraArguments, Flag, OptionSpec, list_options
+from maseval.app.running.options import ExtraArguments, Flag, flag_of, list_options
 from maseval.app.running.progress import Display, RunProgress, pauses
 from maseval.cli.command_line import command_line, is_debugging
 from maseval.cli.console import (
@@ -53,7 +53,7 @@ def command_with(
     ``home`` is the module whose ``prepare`` makes a run of them; help must not load it.
     """
     listed = list_options(options)
-    flags = [(each, each.flag) for each in listed if each.flag]
+    flags = [(each, flag) for each in listed if (flag := flag_of(each))]
     shown = [_parameter(each, flag) for each, flag in flags]
     aliases = [_alias(each, flag) for each, flag in flags if flag.alias]
 
@@ -84,7 +84,7 @@ def given_options(context: typer.Context, **more: Any) -> dict[str, Any]:
     return {**values, **noted, **more}
 
 
-def _parameter(option: OptionSpec, flag: Flag) -> inspect.Parameter:
+def _parameter(option: Field[Any], flag: Flag) -> inspect.Parameter:
     name = f"--{option.name.replace('_', '-')}"
     either = option.default is True or (flag.typed is bool and option.default is None)
     spelling = f"{name}/--no-{name[2:]}" if either else name
@@ -100,18 +100,18 @@ def _parameter(option: OptionSpec, flag: Flag) -> inspect.Parameter:
     return keyword_of(option.name, Annotated[typed, shown], _default(option))
 
 
-def _default(option: OptionSpec) -> object:
+def _default(option: Field[Any]) -> object:
     return None if option.default == () else option.default
 
 
-def _alias(option: OptionSpec, flag: Flag) -> inspect.Parameter:
-    typed = (flag.typed or option.type) | None
-    return keyword_of(str(flag.alias), Annotated[typed, typer.Option(hidden=True)], None)
+def _alias(option: Field[Any], flag: Flag) -> inspect.Parameter:
+    typed: Any = flag.typed or option.type
+    return keyword_of(str(flag.alias), Annotated[typed | None, typer.Option(hidden=True)], None)
 
 
-def _value_of(option: OptionSpec, given: dict[str, Any]) -> object:
+def _value_of(option: Field[Any], given: dict[str, Any]) -> object:
     """Return the value typed under the option's own name, or under that of tau2-bench."""
-    value, flag = given[option.name], option.flag
+    value, flag = given[option.name], flag_of(option)
     other = given[flag.alias] if flag and flag.alias else None
     if flag and get_origin(flag.typed) is list:
         value = [*(value or ()), *(other or ())]
@@ -225,6 +225,7 @@ def _print_lines(
                 console.print(inert(incident), soft_wrap=True)
                 printed += 1
             stopping = progress.stopping is not None
+            # That a run stops is told at once, not with the next of the regular lines.
             if waited >= _SECONDS_BETWEEN_LINES or (stopping and not reported_stop):
                 report()
                 waited, reported_stop = 0.0, stopping

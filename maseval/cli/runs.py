@@ -76,6 +76,7 @@ def runs(
         if state.unconfirmed:
             words = inert(f"{here(state.path)}: {state.unconfirmed}")
             console.print(f"[red]*[/red] {words}", soft_wrap=True)
+    # The list reads no conversation: a verdict is checked once the run is shown.
     unchecked = next((each for each in found if each.pass_1 and not each.checked), None)
     if unchecked is not None:
         way = f"`maseval show {shlex.quote(here(unchecked.path))}` recomputes them"
@@ -114,6 +115,7 @@ def _score(state: RunState) -> str:
         return ""
     found = state.recomputed or state.pass_1
     shown = format_score(found)
+    # Beside the number that holds, so that nobody takes the other one from the log.
     if state.recomputed:
         shown += f", [red]recorded {percent(state.pass_1['value'])}[/red]"
     if not state.checked:

@@ -1,5 +1,6 @@
-"""``maseval score``, ``explain`` and ``comply``: verdicts judged again, and rules."""
+"""``maseval score``, ``explain``, ``comply``, and of tau2 ``certify`` and ``verify``: verdicts."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 import typer
@@ -17,16 +18,22 @@ from maseval.cli.console import (
     note,
     number_columns,
     print_files,
+    print_json,
     print_result,
     shorten_line,
+    stderr,
+    stdout,
     styled,
 )
 from maseval.cli.options import (
     RUNS_OR_FILES,
+    SCORING,
     TASK_OF_RUN,
     AsJson,
     JudgeAddress,
     JudgeModel,
+    Overwrite,
+    RunOrFile,
     RunOrResultsFile,
     argument,
     flag,
@@ -83,6 +90,7 @@ def score(
         )
     agree = all(each.agrees for each in scores)
     print_files(scores, _score_parts, as_json, {"agree": agree})
+    # A file without recorded verdicts would agree with anything.
     nothing_compared = any(not each.compared for each in scores)
     if nothing_compared or (fail_on_disagreement and not agree):
         raise typer.Exit(FAILED)
@@ -210,6 +218,7 @@ def _review_parts(run: "ReviewedRun") -> Parts:
         table.add_row(inert(each.rule), each.kind, str(each.passes), str(each.simulations))
     yield table
     shown = []
+    # Passes first: only there a breach changes a number.
     for one, findings in sorted(run.found.items(), key=lambda each: each[0] not in run.passes):
         if told := [each for each in findings if each.is_breach]:
             outcome = "passed" if one in run.passes else "did not pass"
@@ -228,3 +237,71 @@ def _rule_parts(book: "RuleBook") -> Parts:
     for each in book.rules:
         yield f"{styled(each.id, 'bold')} [dim]{each.kind.value}[/dim]"
         yield indent(f"{inert(each.text)} ({inert(each.place)})", 2)
+
+
+@with_examples(
+    ("maseval tau2 certify theirs.json", "are the recorded rewards right, is anything odd?"),
+    ("maseval tau2 certify last --output cert.json", "write the certificate to a file"),
+    ("maseval tau2 certify theirs.json --fail-on-suspicion", "exit code 1 if anything looks odd"),
+    ("maseval tau2 certify theirs.json --json", "the certificate itself, for scripts"),
+)
+def certify(
+    file: RunOrFile,
+    output: Path | None = option(None, "File of the certificate.", "--output", "-o"),
+    domain: str | None = SCORING["domain"],
+    partial: bool = flag("Expect the listed tasks, not every task of their split.", "--partial"),
+    data_version: str | None = SCORING["data_version"],
+    fail_on_suspicion: bool = flag(
+        "Exit code 1 if anything looks odd, such as times out of order.", "--fail-on-suspicion"
+    ),
+    overwrite: Overwrite = False,
+    as_json: bool = flag("Print the certificate.", "--json"),
+) -> None:
+    """Recompute every reward, and write a record of what was recomputed.
+
+    Exit code 1 if the numbers cannot be trusted: rewards that are not confirmed, missing trials,
+    foreign or edited tasks, relabelled simulations.
+    """
+    found = commands.tau2.certify(
+        file,
+        output,
+        domain=domain,
+        partial=partial,
+        data_version=data_version,
+        overwrite=overwrite,
+    )
+    if as_json:
+        typer.echo(found.to_json(), nl=False)
+    else:
+        stdout().print(inert(found.text()), soft_wrap=True)
+    if output is not None:
+        stderr().print(f"Saved: {inert(str(output))}", soft_wrap=True)
+    if not found.is_sound or (fail_on_suspicion and not found.is_clean):
+        raise typer.Exit(FAILED)
+
+
+@with_examples(
+    ("maseval tau2 verify cert.json theirs.json", "is the file what was certified?"),
+    ("maseval tau2 verify cert.json last --json", "for scripts"),
+)
+def verify(
+    certificate: Annotated[Path, typer.Argument(help="What `maseval tau2 certify` wrote.")],
+    file: RunOrFile,
+    domain: str | None = SCORING["domain"],
+    as_json: AsJson = False,
+) -> None:
+    """Recompute what a certificate says, and list what differs; exit code 1 if anything does.
+
+    A certificate that was made to fit an edited file goes undetected: make one of your own.
+    """
+    found = commands.tau2.verify(certificate, file, domain=domain)
+    if as_json:
+        print_json({"holds": not found, "differences": found})
+    else:
+        console = stdout()
+        for difference in found:
+            console.print(f"[red]differs[/red] {inert(shorten_line(difference, 300))}")
+        holds = "[green]The certificate holds.[/green]"
+        console.print("The certificate does not hold." if found else holds, soft_wrap=True)
+    if found:
+        raise typer.Exit(FAILED)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from maseval import commands
-from maseval.cli.command_line import FAILED, with_examples
-from maseval.cli.console import ended_by_signals, inert, print_unreadable, stdout, telling
+from maseval.cli.command_line import FAILED, print_error, with_examples
+from maseval.cli.console import ended_by_signals, inert, stdout, telling
 from maseval.cli.options import argument, flag, option
 from maseval.core.words import count_of
 
@@ -59,7 +59,8 @@ def view(
 def _write_site(target: Path, folder: Path | None) -> None:
     with ended_by_signals(), telling() as show:
         site = commands.export_site(target, folder, on_progress=show)
-    print_unreadable(f"{name}: {why}" for name, why in site.unreadable.items())
+    for name, why in site.unreadable.items():
+        print_error(f"{name}: {why}")
     _say(
         f"Wrote {count_of(site.runs, 'run')} with {count_of(site.simulations, 'simulation')} "
         f"({site.bytes / 1e6:.1f} MB); open [bold]{inert(str(site.folder / 'index.html'))}[/]"
@@ -143,5 +144,6 @@ def _close(server: "ReplayServer") -> None:
             _say(f"Still recording ({under_way}); Ctrl-C stops without waiting.")
         server.close()
     except KeyboardInterrupt:
+        # Whoever presses Ctrl-C again does not want to wait.
         server.patience = 0.0
         server.close()

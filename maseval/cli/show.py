@@ -110,7 +110,7 @@ def show(
 
 def _show_tool_errors(run: str, *, as_json: bool, **scoring: Unpack[ScoringKeywords]) -> None:
     from maseval.app.results.names import open_recording  # help must not load it
-    from maseval.app.results.tool_errors import tool_errors
+    from maseval.app.results.questions import tool_errors
 
     found = tool_errors(open_recording(run, ScoringOptions(**scoring)))
     if as_json:
@@ -128,11 +128,11 @@ def _show_tool_errors(run: str, *, as_json: bool, **scoring: Unpack[ScoringKeywo
     print_parts([table] if found else ["No tool answered with an error."], stdout())
 
 
-def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
-    """Yield all about a run."""
+def _head_parts(view: "RunFindings") -> Parts:
+    """Yield what is to be known before the numbers: origin, tags, doubts and warnings."""
     from maseval.runs.annotations import annotations_or_problem  # help must not load it
 
-    config, check = view.folder.config.values, view.check
+    config = view.folder.config.values
     noted, unreadable = annotations_or_problem(view.folder.path)
     yield styled(here(view.folder.path), "bold")
     if command := config.get("command"):
@@ -145,9 +145,14 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield f"Tags: {inert(', '.join(noted.tags))}"
     if noted.note:
         yield indent(inert(noted.note), 2)
-    yield from check_parts(check)
+    yield from check_parts(view.check)
     yield from map(note, filter(None, (*notes_on(view.folder), unreadable)))
     yield from (styled(words, "yellow") for words in warnings_on(config))
+
+
+def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
+    config, check = view.folder.config.values, view.check
+    yield from _head_parts(view)
     yield from map(inert, view.checklist.lines() if view.checklist else ())
     yield from map(inert, filter(None, [view.summary.answer]))
     yield scores(view.summary)
@@ -244,7 +249,6 @@ def _trials(view: "RunFindings") -> Table:
 
 
 def _cause_parts(causes: Mapping[str, int]) -> Parts:
-    """Yield who failed and how, with the numbers."""
     if not causes:
         return
     failed = count_of(sum(causes.values()), "simulation")
@@ -307,7 +311,6 @@ def _print_talk(
 
 
 def print_verdict(view: "SimulationView", console: Console) -> None:
-    """Print the verdict and its explanation."""
     if view.error:
         kind, words = view.error.get("error_type"), str(view.error.get("error_message"))
         console.print(f"{styled(kind, 'red')}: {inert(words)}")

@@ -3,6 +3,8 @@ from maseval.app.benchmarks import BenchmarkSupportError as BenchmarkSupportErro
 from maseval.app.benchmarks import ExportedPath as ExportedPath
 from maseval.app.benchmarks import JudgeAnswers as JudgeAnswers
 from maseval.app.benchmarks import JudgedShareKind as JudgedShareKind
+from maseval.app.benchmarks import JudgeRequest as JudgeRequest
+from maseval.app.benchmarks import LabelledCase as LabelledCase
 from maseval.app.benchmarks import LabelQuestion as LabelQuestion
 from maseval.app.benchmarks import RecordedOutcomes as RecordedOutcomes
 from maseval.app.comparing.compare import compare as compare
@@ -13,8 +15,6 @@ from maseval.app.judging.label import begin_labelling as begin_labelling
 from maseval.app.judging.plan_labels import plan_labels as plan_labels
 from maseval.app.results.explained import Review as Review
 from maseval.app.results.explained import VerdictExplanation as VerdictExplanation
-from maseval.app.results.judge_requests import JudgeRequest as JudgeRequest
-from maseval.app.results.judge_requests import LabelledCase as LabelledCase
 from maseval.app.results.questions import comply as comply
 from maseval.app.results.questions import explain as explain
 from maseval.app.results.questions import score as score

@@ -1,8 +1,8 @@
 """Names of our packages, and what other packages offer, are loaded when they are used.
 
-So importing one of ours stays light. Its names are listed once, in the ``__init__.pyi`` beside the
-package's ``__init__.py``: the type checker reads it as it is, and the package takes what it offers
-from there. Other packages offer models, engines and benchmarks as entry points.
+So importing one of ours stays light. Its names are listed once, in the stub beside its file, such
+as ``__init__.pyi``: the type checker reads it as it is, and the package takes what it offers from
+there. Other packages offer models, engines and benchmarks as entry points.
 """
 
 import os
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # it loads what reads mails and archives, which most commands
 
 
 def attach(package: str, file: str) -> list[str]:
-    """Give a package the names that its stub lists; returns its ``__all__``.
+    """Give a package or module the names that its stub lists; returns its ``__all__``.
 
     Every line of the stub is ``from maseval.room.module import name as name``, where the second may
     be another name; a submodule is ``from maseval.room import submodule as submodule``.
@@ -27,7 +27,7 @@ def attach(package: str, file: str) -> list[str]:
         package: The package's ``__name__``.
         file: The package's ``__file__``.
     """
-    homes = _homes(os.path.join(os.path.dirname(file), "__init__.pyi"))
+    homes = _homes(f"{os.path.splitext(file)[0]}.pyi")
     members: dict[str, object] = {name: _Name(name, *homes[name]) for name in homes}
     members["__dir__"] = lambda package: sorted({*vars(package), *homes})
     sys.modules[package].__class__ = type("LazyPackage", (ModuleType,), members)

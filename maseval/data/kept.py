@@ -45,6 +45,7 @@ class KeptValues:
         self._version = hashlib.sha256(strict_json.dumps(version).encode()).hexdigest().encode()
         self._new: dict[bytes, bytes] = {}
         self._size = 0
+        # One that may be taken twice: ``put`` saves when much is gathered.
         self._lock = threading.RLock()
 
     @cached_property

@@ -45,15 +45,13 @@ class FetchProgress:
         if self.verbose >= level:
             print(f"{self.benchmark} data: {text}", file=sys.stderr, flush=True)
 
-    def detail(self, text: str) -> None:
-        self.note(text, 2)
-
 
 _CHUNK = 64 * 1024
 
 
 def download_bytes(url: str, size: int, patience: float) -> bytes:
     """Return the ``size`` bytes behind ``url``, unless it is silent for ``patience`` seconds."""
+    # urllib opens file: addresses, too, and a mirror is named by an environment variable.
     if not url.startswith(("https://", "http://")):
         raise SourceError("not an HTTP address")
     name = url.rpartition("/")[2]
@@ -88,6 +86,7 @@ def _translate_errors(name: str, patience: float) -> Iterator[None]:
 
     try:
         yield
+    # Each of these is a special case of those below it.
     except HTTPError as error:
         error.close()
         raise SourceError(f"{name} answered {error.code} {error.reason}") from error
@@ -280,6 +279,8 @@ class LocalSource(NamedTuple):
                 path = data_root(self.path, self.inside) / file.name
                 try:
                     with path.open("rb") as stream:
+                        # No file of a benchmark is larger; one that is cut off here fails its
+                        # checksum.
                         content = stream.read(MEMBER_LIMIT)
                 except OSError as error:
                     raise SourceError(f"cannot read {path}: {error.strerror}") from error

@@ -16,6 +16,7 @@ from maseval.core.storage.files import atomic_file
 from maseval.frames.frame import TABLES, Cell, Frame
 from maseval.frames.tables import FRAMES, AnyRun
 from maseval.interface import arrow
+from maseval.stats.result import Result
 
 ExportForm = Literal["parquet", "csv", "jsonl"]
 FORMS: tuple[str, ...] = get_args(ExportForm)
@@ -24,7 +25,6 @@ _SPECIAL = frozenset(',"\r\n')
 
 
 def write_frame(frame: Frame, file: IO[bytes], form: ExportForm) -> int:
-    """Write all rows as they are read, and return how many they are."""
     if form == "parquet":
         return arrow.write_parquet(file, [column[:2] for column in frame.columns], frame)
     lines = _csv(frame)
@@ -35,6 +35,7 @@ def write_frame(frame: Frame, file: IO[bytes], form: ExportForm) -> int:
     for line in lines:
         file.write(line.encode())
         written += 1
+    # The first line of a CSV file names the columns.
     return written - (form == "csv")
 
 
@@ -63,15 +64,12 @@ STDOUT = "-"
 
 
 @dataclass(frozen=True)
-class ExportedTable:
+class ExportedTable(Result):
     """A table that was written; ``path`` is None for the standard output."""
 
     table: str
     rows: int
     path: Path | None
-
-    def to_dict(self) -> dict[str, object]:
-        return {**vars(self), "path": None if self.path is None else str(self.path)}
 
 
 def export(
@@ -96,6 +94,7 @@ def export(
     """
     form, names = _form(to or _ending(output)), _names(tables)
     targets = _targets(names, form, output)
+    # Every run is looked up before a file is made: a wrong name leaves nothing behind.
     frames = {name: FRAMES[name](*runs, **options) for name in names}
     taken = [path for path in targets.values() if path is not None and path.exists()]
     if taken and not overwrite:
@@ -107,6 +106,7 @@ def export(
         path = targets[name]
         with nullcontext(sys.stdout.buffer) if path is None else atomic_file(path) as file:
             rows = write_frame(frame, file, form)
+            # What is printed next must not come before the rows on standard output.
             file.flush()
         written.append(ExportedTable(name, rows, targets[name]))
     return written
@@ -145,6 +145,7 @@ def _targets(
             )
         return {names[0]: None}
     path = Path(output or ".")
+    # What is not there yet is a file for one table, and a folder for several.
     if len(names) == 1 and output is not None and not path.is_dir():
         ending = _ending(path)
         if ending in FORMS and ending != form:

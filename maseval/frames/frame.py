@@ -58,6 +58,7 @@ def _read_tables() -> Iterator[TableForm]:
 
 TABLES = {each.name: each for each in _read_tables()}
 
+# Arrow has 64 bits for an integer; Python and JSON have no limit.
 _LARGEST = 2**63
 
 

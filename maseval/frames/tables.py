@@ -82,6 +82,7 @@ def sources_of(runs: Sequence[AnyRun | Sequence[AnyRun]]) -> dict[Path, str]:
     """
     named = [each for some in runs for each in each_of(some)]
     found = (each for run in named or [default_root()] for each in _find_sources(run))
+    # By two names it is still one run.
     kept = [*{path.resolve(): path for path in found}.values()]
     short = [path.name if path.is_dir() else path.stem for path in kept]
     return {
@@ -142,6 +143,7 @@ def run_rows(opened: FrameSource) -> Rows:
         "pass_1": score.get("value"),
         "pass_1_low": score.get("low"),
         "pass_1_high": score.get("high"),
+        # Where nothing is missing, the value is all that it can become.
         "pass_1_worst": score.get("worst", score.get("value")),
         "pass_1_best": score.get("best", score.get("value")),
         "estimate": mark_of(config),
@@ -174,6 +176,7 @@ def score_rows(opened: FrameSource) -> Rows:
     for report in run.reports():
         parsed = RecordedReport(report)
         outcomes.append(parsed.outcome)
+        # Findings take a replay of each conversation, and few measures need them.
         if any(each.by_findings for each in measures):
             findings[Simulation.of(report)] = opened.findings(parsed)
     opened.keep_findings()
@@ -264,7 +267,6 @@ def message_rows(report: RecordedReport, source: FrameSource) -> Rows:
 
 
 def agent_rows(report: RecordedReport, source: FrameSource) -> Rows:
-    """Yield the part of each agent of a team."""
     cause = cause_in(source.findings(report)) if report.team else None
     decided = cause and report.decider(cause.message)
     for each in report.work():
@@ -349,6 +351,7 @@ class Table(Protocol):
 
 def _table(name: str, rows_of: _RowsOfSource) -> Table:
     def frame(*runs: AnyRun | Sequence[AnyRun], **options: Unpack[ScoringKeywords]) -> Frame:
+        # Runs are looked up when the frame is made, and read each time it is iterated.
         sources, how = sources_of(runs), ScoringOptions(**options)
 
         def read() -> Rows:
@@ -358,6 +361,7 @@ def _table(name: str, rows_of: _RowsOfSource) -> Table:
 
         return Frame(TABLES[name], read)
 
+    # Help and the reference show each table by its own name.
     frame.__name__ = frame.__qualname__ = name
     frame.__doc__ = f"One row is {TABLES[name].row}.\n{Table.__doc__}"
     return frame
@@ -365,6 +369,7 @@ def _table(name: str, rows_of: _RowsOfSource) -> Table:
 
 def _by_report(rows_of: _RowsOfReport) -> _RowsOfSource:
     def rows_of_source(opened: FrameSource) -> Rows:
+        # One at a time: a run may be larger than the memory.
         for report in map(RecordedReport, opened.recording.reports()):
             key = dict(zip(("domain", "task_id", "trial"), report.key, strict=True))
             for row in rows_of(report, opened):

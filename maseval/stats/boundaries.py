@@ -66,6 +66,7 @@ class _Density(NamedTuple):
         """Return the density at a later time between two limits."""
         step = time - self.time
         reach = _FAR * math.sqrt(time)
+        # Farther out there is nothing worth a node of the integral.
         low, high = max(low, drift * time - reach), min(high, drift * time + reach)
         if low >= high:
             return _Density(time, (), ())
@@ -74,6 +75,7 @@ class _Density(NamedTuple):
         half, middle = (high - low) / 2, (high + low) / 2
         front = half / math.sqrt(2 * math.pi * step)
         spread = -0.5 / step
+        # Every node moves with the drift before it spreads.
         old = [(node + drift * step, w) for node, w in zip(self.nodes, self.weights, strict=True)]
         nodes = [middle + half * each for each in unit]
         exp = math.exp
@@ -109,6 +111,7 @@ def _leave(density: _Density, band: Band, effect: float) -> Exits:
     )
 
 
+# Every look of a run asks for the boundaries of the same plan.
 @lru_cache(maxsize=256)
 def normal_boundaries(shares: tuple[float, ...], alpha: float) -> tuple[float, ...]:
     """Return the standardised value to reach at each look, for a test with ``alpha`` on each side.
@@ -148,7 +151,6 @@ def _gauss_legendre(count: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 
 def _legendre(degree: int, x: float) -> tuple[float, float]:
-    """Return the value and the slope of the Legendre polynomial."""
     before, value = 1.0, x
     for n in range(2, degree + 1):
         before, value = value, ((2 * n - 1) * x * value - (n - 1) * before) / n

@@ -185,6 +185,8 @@ def compare_all(
     dropped, cautions, comparable = list[str](), dict[str, None](), 0
     trials: dict[str, dict[TaskKey, Trials]] = {}
     mains: dict[tuple[str, str], Difference] = {}
+    # Cells of other domains share no task: each group of runs that do is compared by itself, and no
+    # task is dropped for lacking a partner that it cannot have.
     for names in runs_by_tasks(kept) if apart else [list(kept)]:
         alike = {name: kept[name] for name in names}
         other_data, others = _drop_other_data(alike, configs, anyway)
@@ -194,10 +196,12 @@ def compare_all(
         comparable += len(set.union(*tasks_in_all(alike, places).values()))
         trials |= shared
         check_k(k, fewest_trials([one for each in shared.values() for one in each.values()]))
+        # The last one has all domains together, which is what the main comparison is about.
         group = _groups(shared[names[0]])[-1]
         for a, b in combinations(names, 2):
             mains[a, b] = _difference(group, shared[a], shared[b], k, level, places, label)
     kept = {name: [each for each in run if each.key in trials[name]] for name, run in kept.items()}
+    # All pairs are one family: whoever looks at them all finds a difference by chance too often.
     adjusted = holm([main.test.p_value for main in mains.values()])
     found = Comparison(
         runs={name: summarise(run, label=label) for name, run in kept.items()},
@@ -233,6 +237,8 @@ def _with_details(
     if not by_cluster and any(a[key].total != b[key].total for key in a):
         unequal = f"{first} and {second} have different numbers of trials for some tasks"
         found.cautions.append(f"{unequal}; for k > 1 the test is approximate")
+    # Two attacks on the same user tasks have no task in common; only the sums of a cluster can be
+    # set side by side.
     c, d = (_by_cluster(each, places) if by_cluster else each for each in (a, b))
     flips = (Flip(*key, c[key], d[key]) for key in c)
     most = min(UP_TO, fewest_trials([*a.values(), *b.values()]))
@@ -280,6 +286,7 @@ def _difference(
         for run in (a, b)
     )
     if not places:
+        # Fractions: the test counts sums that are exactly equal, which floats of thirds never are.
         exact = [second[key] - score for key, score in first.items()]
         return Difference(
             group=group,
@@ -296,6 +303,7 @@ def _difference(
     found = PairedScores(*pools)
     return Difference(
         group=group,
+        # Paired by cluster, the runs may have different numbers of its tasks.
         tasks=max(len(first), len(second)),
         k=k,
         first=found.means[0],
@@ -361,6 +369,7 @@ def connected(sets: Mapping[NameT, set[TaskKey]]) -> list[list[NameT]]:
     groups: list[tuple[list[NameT], set[TaskKey]]] = []
     for name, each in sets.items():
         names, keys = [name], {*each}
+        # A new set may join several groups that had nothing in common until now.
         for other in [group for group in groups if group[1] & keys]:
             groups.remove(other)
             names, keys = [*other[0], *names], keys | other[1]
@@ -374,6 +383,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     largest = 0.0
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     for rank, position in enumerate(order):
+        # No adjusted p-value may lie below that of a smaller one.
         largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[position]))
         adjusted[position] = largest
     return adjusted
@@ -413,6 +423,7 @@ def _shared_tasks(
     alike = set.intersection(*kept.values())
     if not alike and any(kept.values()):
         return _shared_clusters(every, kept, places, dropped)
+    # In the order of the first run: signs that are drawn at random are the same each time.
     common = [key for key in next(iter(every.values())) if key in alike]
     order = []
     for key in common:
@@ -472,6 +483,7 @@ def _drop_other_data(
         other_data |= found.other_data
         cautions |= dict.fromkeys(found.cautions)
     for name, run in runs.items():
+        # Tasks on other data are other tasks, whatever their ids.
         runs[name] = [outcome for outcome in run if outcome.domain not in other_data]
     return [f"domain {group!r}: {why}" for group, why in other_data.items()], list(cautions)
 
@@ -493,6 +505,7 @@ def quantity_difference(
     if not pools[0].keys() & pools[1].keys():
         return None
     paired = PairedScores(*pools)
+    # Values of equal weight whose variance is that of the weighted mean.
     parts = [each - paired.difference for each in paired.spread_out()]
     if (interval := student_interval(paired.difference, parts)) is None:
         return None

@@ -45,6 +45,7 @@ class Sample:
     def variance(self, imagined: bool = False) -> float | None:
         """Return the variance of the sum; None for a single task."""
         values = [*self._values, *(self.bounds if imagined else ())]
+        # A sum of n values is n times their mean, whose variance is that of one over their number.
         scale = len(self._values) ** 2 / len(values)
         return scale * variance(values) if len(values) > 1 else None
 
@@ -88,6 +89,8 @@ class SampleSum:
 
     def interval(self, level: float) -> Interval:
         spans = [(each.sum, each.interval(level)) for each in self.samples]
+        # Distances to the ends of independent intervals add like standard errors (Zou & Donner
+        # 2008).
         down = math.hypot(*(value - span.low for value, span in spans))
         up = math.hypot(*(span.high - value for value, span in spans))
         lowest, highest = (
@@ -115,6 +118,7 @@ class SampleSum:
             value += (each.sum + sum(each.bounds)) * n / (n + 2)
             spread += own
             below += own * own / (n + 1)
+        # Degrees of freedom after Welch; a sample of n tasks has two imagined ones, so n + 1.
         return student_p(value / math.sqrt(spread), spread * spread / below), UNPAIRED
 
 
@@ -146,6 +150,7 @@ class Grid:
             )
         check_k(k, fewest_trials(one for each in trials.values() for one in each.values()))
         self.trials = trials
+        # Thousands of tasks have a few counts: each is made a fraction once.
         kinds = {one for each in trials.values() for one in each.values()}
         exact = {one: pass_hat_k(*one, k) for one in kinds}
         scores = {
@@ -157,6 +162,7 @@ class Grid:
         if places:
             scores, self.weights = _by_cluster(scores, places)
         found = (one for each in scores.values() for one in each.values())
+        # Sums of whole numbers over one denominator are quick; sums of fractions are not.
         self.scale = math.lcm(*{one.denominator for one in found})
         self.scores = {
             place: {key: int(one * self.scale) for key, one in each.items()}
@@ -198,6 +204,7 @@ class Grid:
                 kind: set.intersection(*({*self.scores.get(place, ())} for place, _ in group))
                 for kind, group in groups.items()
             }
+            # Without a common task, cells of one kind have nothing to be averaged over.
             if all(shared.values()):
                 whole.append((groups, shared))
         if not whole:
@@ -205,11 +212,13 @@ class Grid:
         parts: dict[Levels, Counter[TaskKey]] = {}
         weights: dict[Levels, Counter[TaskKey]] = {}
         signs: dict[Levels, list[int]] = {}
+        # Blocks of different sizes count the same, so all are brought to one size.
         sizes = math.lcm(*(self._size(keys) for _, shared in whole for keys in shared.values()))
         for groups, shared in whole:
             for kind, group in groups.items():
                 signs[kind] = [sign for _, sign in group]
                 share = sizes // self._size(shared[kind])
+                # A set has no order, and signs that are drawn at random go by it.
                 for key in sorted(shared[kind]):
                     each = share * self.weights.get(key, 1)
                     total = sum(sign * self.scores[place][key] for place, sign in group)
@@ -220,6 +229,7 @@ class Grid:
         for kind, mine in parts.items():
             shares = [Fraction(each, sizes * len(whole)) for each in weights[kind].values()]
             exact = [Fraction(each, unit) for each in mine.values()]
+            # A part is lowest where every cell with a minus passes, and none with a plus.
             below, above = (signs[kind].count(sign) for sign in (-1, 1))
             if self.clustered:
                 samples.append(ClusterSample(exact, shares, -below, above))
@@ -238,7 +248,6 @@ class Grid:
         return 0.0 if found is None else found.value
 
     def mean(self, at: int, level: str) -> float | None:
-        """Return the mean of the scores of the cells with this level."""
         cells = [tasks for place, tasks in self.scores.items() if place[at] == level]
         means = [
             Fraction(

@@ -152,6 +152,7 @@ def _share_limits(
     repeated = any(count > 1 for count, _ in clusters)
     size = number * (_TRIALS_WORTH if repeated else 1.0)
     if share * (1 - share) > 0:
+        # As many independent tasks as would vary so much, but no more than there are.
         size = min(size, share * (1 - share) / variance) if variance else size
     t = two_sided_t(level, number - 1)
     middle = (share + t * t / (2 * size)) / (1 + t * t / size)
@@ -159,6 +160,7 @@ def _share_limits(
     return min(share, middle - half), max(share, middle + half)
 
 
+# Without unsure labels both ends of an interval ask for the same limits.
 @lru_cache(maxsize=65536)
 def hypergeometric_limits(total: int, drawn: int, found: int, level: float) -> tuple[int, int]:
     """Return exact limits for how many of ``total`` are faulty, if ``found`` of ``drawn`` are."""
@@ -205,6 +207,7 @@ def share_labels(totals: Sequence[int], labels: int) -> list[int]:
     """Divide labels evenly among the strata, none getting more than it has conversations."""
     parts = [0] * len(totals)
     left = min(labels, sum(totals))
+    # Evenly: nobody knows beforehand in which stratum a label tells most.
     while left:
         open_strata = [i for i, total in enumerate(totals) if parts[i] < total]
         for i in open_strata[:left]:
@@ -279,6 +282,7 @@ def agreement(pairs: Sequence[tuple[bool, bool]], level: float = LEVEL) -> Agree
     number = len(pairs)
     equal = sum(a == b for a, b in pairs)
     yes = sum(a + b for a, b in pairs) / (2 * number) if number else 0.0
+    # Where both always say the same, chance alone would have them agree.
     if not 0 < yes < 1:
         return Agreement(number, equal, None, None)
     kappa = 1 - (number - equal) / (2 * number * yes * (1 - yes))

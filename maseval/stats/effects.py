@@ -188,6 +188,8 @@ def find_effects(
     contrasts = [_contrast(grid, each) for each in single]
     missing = [cell_name(each) for each in product(*grid.levels) if each not in grid.scores]
     known = {at: [each for each in single if each.key[0] == (at,)] for at in ats}
+    # Where cells are missing, levels are compared in different combinations, and the variances of
+    # factors do not add up.
     parts = {
         at: 0.0
         if missing
@@ -201,6 +203,7 @@ def find_effects(
         measure=measure_name(k, label),
         factors=sorted(factors, key=lambda each: -(each.size or 0.0)),
         contrasts=contrasts,
+        # A large grid has hundreds of them: those that are not even likely are not listed.
         interactions=[_contrast(grid, each) for each in crossed if each.p_value <= SURE],
         together=1 - math.fsum(parts.values()) / spread if spread else None,
         missing=missing,
@@ -251,6 +254,7 @@ def _contrast(grid: Grid, tested: _Tested) -> Contrast:
 def _factor(grid: Grid, at: int, known: Sequence[_Tested], share: float | None) -> Factor:
     size, span = None, None
     if known:
+        # The range of the levels is the largest difference between any two.
         largest = max((each.sum for each in known), key=lambda each: abs(each.value))
         noise = (len(grid.levels[at]) - 1) * (largest.variance or 0.0)
         size = math.sqrt(max(0.0, largest.value**2 - noise))

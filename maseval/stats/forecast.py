@@ -115,6 +115,8 @@ class TaskSet(Result):
         if number < 2:
             return None
         spread = self.between + self.luck / trials * self.draws / self.tasks
+        # Two kinds of tasks stand for all, above and below the rate: they have its mean, and this
+        # variance.
         out = math.sqrt(min(1.0, spread / (rate * (1 - rate)))) if 0 < rate < 1 else 0.0
         counts = {rate - out * rate: (1 - rate) * number}
         better = rate + out * (1 - rate)
@@ -153,12 +155,14 @@ class TaskSet(Result):
 
     def _trials_for(self, difference: float, differing: float | None = None) -> str:
         allowed = (difference / self._reach(differing)) ** 2 * self.tasks
+        # The luck of a finished baseline stays, however many trials the new run has.
         luck = self.luck / self.trials if self.trials else 0.0
         differing = (differing or 0.0) * self.tasks / self.draws
         if differing + luck >= allowed:
             return self._why_not(differing, allowed)
         runs = 1 if self.trials else 2
         left = allowed - luck - differing
+        # What lies above a whole number by rounding alone is that number.
         trials = math.ceil(runs * self.luck / left - 1e-9)
         if trials > MOST_TRIALS:
             return f"cannot be shown with these tasks: it would take {trials:,} trials of each"
@@ -316,6 +320,7 @@ def forecast(
         answers += about.on_difference(difference)
     if precision is not None:
         answers += about.on_precision(precision)
+    # Whoever plans a grid pays for every cell of both levels.
     both = "both runs" if about.cells == 1 else "the cells of both levels"
     runs = "the new run alone; the baseline exists" if about.trials else both
     notes = [*about.notes, f"simulations, cost and time are those of {runs}"]

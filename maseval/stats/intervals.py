@@ -130,6 +130,7 @@ def _quantile(counts: Sequence[tuple[float, float, float]], share: float) -> flo
     if share > 0.5:  # the integral is exact in the tail below
         rest = [(top - score, count, weight) for score, count, weight in counts]
         return top - _quantile(rest, 1 - share)
+    # Only ratios of weights matter; with the largest at 1 the path below stays in range.
     heaviest = max(weight for _, count, weight in counts if count)
     points = [(score / top, count, weight / heaviest) for score, count, weight in counts if count]
     total = math.fsum(count * weight for _, count, weight in points)
@@ -144,6 +145,7 @@ def _quantile(counts: Sequence[tuple[float, float, float]], share: float) -> flo
     before: tuple[float, float] | None = None
     for _ in range(_MOST_STEPS):
         chance, saddle = _chance_below(points, 1 / (1 + math.exp(-at)), saddle)
+        # Rounding may leave a chance of 0 or 1, to which no deviate belongs.
         miss = NormalDist().inv_cdf(min(1 - 1e-15, max(1e-300, chance))) - aim
         low, high = (at, high) if miss < 0 else (low, at)
         if before is not None:
@@ -194,7 +196,6 @@ def _chance_below(
 
 
 def check_level(level: float) -> None:
-    """Raise unless ``level`` is that of a confidence interval."""
     if not 0 < level < 1:
         raise ConfigurationError(
             f"the confidence level is {level}; give a number between 0 and 1, such as 0.95"
@@ -207,6 +208,7 @@ def two_sided_z(level: float) -> float:
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
+# Found by a search, and tables ask for the same few.
 @lru_cache(maxsize=1024)
 def two_sided_t(level: float, degrees: int) -> float:
     """Return the same for Student's t distribution (1908)."""

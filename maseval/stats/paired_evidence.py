@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from maseval.stats.clusters import independent_tasks
 from maseval.stats.trials import Trials
 
 
@@ -33,33 +32,21 @@ class Evidence:
 
         With ``weights``, the tasks are a sequence, and each counts so much in the mean.
         """
+        counted = [(each, n, 1.0) for each, n in Counter(tasks).items()]
         if weights:
-            self._count_weighed(zip(tasks, weights, strict=True))
-            return
-        kinds = Counter(tasks).items()
-        self._kinds = {each: n for each, n in kinds if each.new.total and each.baseline.total}
-        self.tasks = sum(self._kinds.values())
-        self._shares: Mapping[PairedTask, float] = self._kinds
-        self._squares: Mapping[PairedTask, float] = self._shares
-        self._size = float(self.tasks)
-
-    def _count_weighed(self, tasks: Iterable[tuple[PairedTask, float]]) -> None:
-        """Count tasks of a kind also by their weights, and by the squares of these.
-
-        A mean has shares by weight, and its variance by their squares, as of so many tasks of one
-        weight (Kish 1965).
-        """
-        known = [(each, w) for each, w in tasks if each.new.total and each.baseline.total]
-        self._kinds = dict(Counter(each for each, _ in known))
-        self.tasks = len(known)
-        weights = [w for _, w in known]
-        self._size = independent_tasks(weights) if known else 0.0
-        shares: dict[PairedTask, float] = {}
-        squares: dict[PairedTask, float] = {}
-        for each, w in known:
-            shares[each] = shares.get(each, 0.0) + w
-            squares[each] = squares.get(each, 0.0) + w * w
-        self._shares, self._squares = shares, squares
+            counted = [(each, 1, w) for each, w in zip(tasks, weights, strict=True)]
+        self._kinds = Counter[PairedTask]()
+        # A mean has shares by weight, and its variance by their squares, as of so many tasks of one
+        # weight (Kish 1965).
+        self._shares, self._squares = dict[PairedTask, float](), dict[PairedTask, float]()
+        for each, n, w in counted:
+            if each.new.total and each.baseline.total:
+                self._kinds[each] += n
+                self._shares[each] = self._shares.get(each, 0.0) + n * w
+                self._squares[each] = self._squares.get(each, 0.0) + n * w * w
+        self.tasks = self._kinds.total()
+        whole = math.fsum(self._shares.values())
+        self._size = whole * whole / math.fsum(self._squares.values()) if self.tasks else 0.0
 
     def _mean(self, score: Callable[[PairedTask], float]) -> float:
         return _mean_by(self._shares, score)
@@ -89,6 +76,7 @@ class Evidence:
         """The variances of one trial, given the task, of the new system and of the baseline."""
         new, old = self._trial_variance(0), self._trial_variance(1)
         both = self._mean(_chance_to_differ) - self.difference**2
+        # One trial of each task on both sides shows only the sum of the variances: each gets half.
         if new is None and old is None:
             return max(0.0, both / 2), max(0.0, both / 2)
         if new is None:
@@ -109,6 +97,7 @@ class Evidence:
 
         Source: Mantel & Haenszel 1959, with all tasks of equal weight.
         """
+        # Half of the least step between two possible differences corrects for continuity.
         step = min((a.total + b.total) / (a.total * b.total) for a, b in self._kinds)
         return _mean_by(self._squares, _of_exchanges) / self._size, step / self.tasks
 

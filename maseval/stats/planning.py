@@ -228,6 +228,7 @@ def plan(
     unit = pairs.unit
     if few := too_few_tasks(count, level, margin, unit):
         return SamplePlan(found, few, "undecidable")
+    # Power is for a difference as large as the one seen; none, or a negligible one, needs no plan.
     if abs(found) <= margin:
         seen = "the difference seen is within the margin" if found else "no difference seen"
         return SamplePlan(found, f"{seen}: nothing to plan for", "open")
@@ -239,6 +240,7 @@ def plan(
     allowed = count * ((abs(found) - margin) / reach(level, count)) ** 2
     tasks = max(count, math.ceil(count * variance(differences) / allowed))
     differing, fewest = pairs.differing, fewest_tasks(level)
+    # However large they are, so few differences have a p-value above the level.
     if differing < fewest:
         tasks = max(tasks, math.ceil(count * fewest / differing))
         why = (
@@ -340,6 +342,7 @@ def requirement(
     counted, places = with_trials(tasks, places)
     if not counted:
         raise ConfigurationError("no task has a trial that counts, so there is no pass rate")
+    # Each end errs with this chance, and the interval with both.
     level = 1 - 2 * alpha
     draws = Draws.of(counted, places)
     value = mean_of([each.passed / each.total for each in counted], places)
@@ -354,14 +357,12 @@ def requirement(
 
 
 def check_at_least(at_least: object) -> None:
-    """Raise unless ``at_least`` is a pass rate."""
     share = number(at_least)
     if share is None or not 0 <= share <= 1:
         raise ConfigurationError(f"at_least is {at_least!r}; give a share from 0 to 1, like 0.8")
 
 
 def check_alpha(alpha: object) -> None:
-    """Raise unless ``alpha`` is a one-sided chance of error."""
     chance = number(alpha)
     if chance is None or not 0 < chance < 0.5:
         raise ConfigurationError(f"alpha is {alpha!r}; give a chance below 0.5, like {ALPHA}")
@@ -378,6 +379,7 @@ def _advice(
 
     if draws.mean == at_least:
         return "the score is exactly the rate asked for, which no number of trials can decide"
+    # Of a single task the trials are what varies, so more of them are simply more draws.
     several = len(tasks) > 1 and len(draws.scores) > 1
     if several and (now := noise_of_clusters(tasks, 1, None, places)) is not None:
         between = max(0.0, draws.variance - now)

@@ -60,7 +60,6 @@ class _Row(NamedTuple):
 
 
 def pass_plot(runs: Mapping[str, Summary]) -> Drawing:
-    """Draw a row for each pass^k of each run, over all its tasks."""
     rows, spans, label = [], [], None
     for name, run in runs.items():
         for each in run.overall.pass_hat.values():

@@ -94,6 +94,7 @@ def outcome_consistency(trials: Mapping[KeyT, Sequence[bool]]) -> TaskValues[Key
         key: 1 - 4 * len(each) / (len(each) - 1) * fmean(each) * (1 - fmean(each))
         for key, each in several.items()
     }
+    # Least where half of the trials pass: -1 / (K - 1), and -1 / K for an odd number K of trials.
     return TaskValues(found, (-1 / (fewest - 1 + fewest % 2), 1.0))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
 
@@ -27,6 +28,8 @@ def _plain(value: object) -> object:
         return [_plain(part) for part in value]
     if isinstance(value, Fraction):  # the sum of a share, which is counted exactly
         return float(value)
+    if isinstance(value, PurePath):
+        return str(value)
     return dict(value) if isinstance(value, Mapping) else value
 
 

@@ -187,6 +187,7 @@ def decide(
     if not shared:
         raise ConfigurationError("the run and its baseline share no task; give the same tasks")
     _check_complete(looks[-1], {key: new[key] for key in shared})
+    # Trials of these very tasks vary by themselves: weights matter here, and clusters do not.
     weights = [place.weight for place in in_order(places, shared) or ()]
     evidence = []
     for n in looks:
@@ -225,6 +226,7 @@ def decide_difference(plan: SequentialPlan, looks: Sequence[Evidence], shared: i
     ``shared`` tasks are in both runs, by default those that count.
     """
     last, final = looks[-1], len(looks) == len(plan.looks)
+    # "Not worse" is a test against the loss that is tolerated, the others are against none.
     centre = -plan.margin if plan.question == "not worse" else 0.0
     edges = [_edges(plan, at, each, centre) for at, each in enumerate(looks)]
     shown = []
@@ -267,6 +269,7 @@ def decide_difference(plan: SequentialPlan, looks: Sequence[Evidence], shared: i
         return answer(
             outcome, False, f"{at}: {in_points(found)} points do not decide it yet", found
         )
+    # Runs stop at extremes: an estimate that ignored it would lie too far from zero.
     value, span = _stagewise(plan, looks, edges)
     p = _p_value(plan, len(looks) - 1, last, centre)
     return answer(outcome, True, f"{at}: {_words(plan, outcome)}, {p_is(p)}", value, span, p)
@@ -307,6 +310,7 @@ def _edges(
 def _p_value(plan: SequentialPlan, position: int, look: Evidence, centre: float) -> float:
     error, step = _error_and_step(plan, look)
     distance = max(0.0, abs(look.difference - centre) - step / 2)
+    # Without any variance a difference is either certain or impossible.
     if not error:
         return 1.0 if not distance else 0.0
     last, bands = plan.shares[position], []

@@ -68,12 +68,14 @@ def compatibility(first: Mapping[str, Any], second: Mapping[str, Any]) -> Compat
     a, b = dict(_leaves(first)), dict(_leaves(second))
     factors = {path[1] for path in a.keys() & b.keys() if path[0] == CELL and path[1:]}
     named = factors or (_EVALUATOR in a and _EVALUATOR in b)
+    # What one evaluator judges is measured alike, whatever class or file it comes from.
     conditions = CONDITIONS - {"benchmark"} if named else CONDITIONS
     agents = [{k: v for k, v in each.items() if _is_of_agent(k)} for each in (a, b)]
     same_agent = bool(agents[0]) and agents[0] == agents[1]
     files = []
     for path in sorted(a.keys() | b.keys()):
         one, other = a.get(path, _NOT_RECORDED), b.get(path, _NOT_RECORDED)
+        # A hash tells nobody anything: files are listed by name, on one line.
         if one != other and path[:2] == _FILES:
             files.append(path[-1])
         elif one != other and (path[0] == CELL or factors & {path[-1], "_".join(path)}):
@@ -141,12 +143,11 @@ def _record_difference(
         else:
             found.refused.append(f"{change} differs")
     elif len(path) > 1 and path[-2] == "data":
+        # What one run does not record cannot be said to differ.
         if not one_sided:
             found.other_data[path[-1]] = f"different data ({one!r} and {other!r})"
-    elif path[-1] in conditions and not one_sided:
-        found.refused.append(change)
     elif path[-1] in conditions:
-        found.cautions.append(change)
+        (found.cautions if one_sided else found.refused).append(change)
     elif any(word in part for part in path for word in _SURROUNDINGS):
         what, values = " ".join(path).replace("_", " "), f" ({one!r} and {other!r})"
         if path[:2] == _PARTS:

@@ -275,7 +275,9 @@ class Summary(Result):
         methods = dict.fromkeys(each.method for each in found if each is not None)
         words = "; ".join(methods) or OVER_TASKS
         if (clusters := self.overall.clusters) is not None:
-            words = words.replace(OVER_CLUSTERS, clusters_in_words(clusters, self.overall.tasks))
+            many = f"{count_of(clusters, 'cluster')} of {count_of(self.overall.tasks, 'task')}"
+            why = f"over {many}, as tasks of one cluster are not independent"
+            words = words.replace(OVER_CLUSTERS, why)
         return f"{percent(self.level, 0)} CI, {words}."
 
 
@@ -302,17 +304,10 @@ def summarise(
     for outcome in run:
         by_name.setdefault(outcome.domain, []).append(outcome)
     if len(by_name) > 1:
+        # A row for all would repeat a single domain.
         by_name[None] = run
     groups = [_group(name, mine, ks, label) for name, mine in by_name.items()]
     return Summary(groups, LEVEL)
-
-
-def clusters_in_words(clusters: int, tasks: int) -> str:
-    """Say over what an interval is, where tasks are cases of clusters."""
-    return (
-        f"over {count_of(clusters, 'cluster')} of {count_of(tasks, 'task')}, as tasks of one "
-        "cluster are not independent"
-    )
 
 
 def with_gaps(outcomes: Iterable[Outcome], planned: Planned | None) -> list[Outcome]:
@@ -346,8 +341,10 @@ def _group(group: str | None, mine: list[Outcome], ks: Ks, label: str | None) ->
     missing = Counter(outcome.reason or "excluded" for outcome in mine if outcome.passed is None)
     wanted = Counter((outcome.domain, outcome.task_id) for outcome in mine)
     trials, numbers = [*tasks.values()], [wanted[key] for key in tasks]
+    # Bounds are for gaps; where nothing is missing they would repeat the value.
     planned = numbers if missing else None
     places = in_order(places_of(mine), tasks)
+    # Up to what was planned: a k that too few trials allow is named as missing.
     all_k = [*_wanted_k(ks, min(numbers))]
     if are_shares(trials):
         all_k = [1]  # of a share, there is no second power

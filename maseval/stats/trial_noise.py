@@ -100,6 +100,7 @@ def _log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
+# A run has thousands of tasks, and few different counts of trials.
 @lru_cache(maxsize=65536)
 def _own_variance(task: Trials, k: int) -> float:
     """Return the variance that a task's own trials suggest, after Jeffreys' prior (1946)."""

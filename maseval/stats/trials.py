@@ -55,7 +55,6 @@ def fewest_trials(tasks: Iterable[Trials]) -> int:
 
 
 def outcomes_of(reports: Iterable[Mapping[str, Any]]) -> list[Outcome]:
-    """Read a run's reports."""
     return [
         parse_report(report, f"reports[{position}]").outcome
         for position, report in enumerate(reports)
@@ -89,6 +88,7 @@ def by_trial(outcomes: Iterable[Outcome]) -> dict[TaskKey, dict[int, bool | None
 def mean_cost(outcomes: Iterable[Outcome]) -> float | None:
     """Return the mean cost of the simulations whose cost is known; None if there are none."""
     costs = [outcome.cost for outcome in outcomes]
+    # Unknown costs are left out of the mean instead of counting as nothing.
     known, total = sum(cost is not None for cost in costs), total_cost(costs)
     return total / known if known and total is not None else None
 

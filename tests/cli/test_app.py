@@ -20,18 +20,19 @@ def test_a_group_describes_its_commands_as_they_describe_themselves(group, monke
 
     command = get_command(app)
     for name in group:
-        command = command.commands[name]
-    for name in command.commands:
-        first_line = command.commands[name].help.strip().splitlines()[0]
+        command = command.get_command(None, name)
+    for name in command.list_commands(None):
+        first_line = command.get_command(None, name).help.strip().splitlines()[0]
         assert re.search(rf"│ {name} +{re.escape(first_line)} +│", listed), name
 
 
 def commands_of(command, name=()):
     """Yield every command that help shows, with its name."""
-    for key in getattr(command, "commands", ()):
-        yield from commands_of(command.commands[key], (*name, key))
-    if not hasattr(command, "commands"):
+    if not hasattr(command, "list_commands"):
         yield " ".join(name), command
+        return
+    for key in command.list_commands(None):
+        yield from commands_of(command.get_command(None, key), (*name, key))
 
 
 def options_of(command):

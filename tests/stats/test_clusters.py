@@ -18,11 +18,12 @@ from maseval.stats import (
     requirement,
     summarise,
 )
-from maseval.stats.clusters import counted_tasks, interval_over, places_of, pool
+from maseval.stats.clusters import counted_tasks, independent_tasks, interval_over, places_of, pool
 from maseval.stats.forecast import observed_tasks
 from maseval.stats.intervals import cluster_interval, mean_interval
+from maseval.stats.planning import noise_of_clusters
 from maseval.stats.sign_flip import sign_flip_test
-from maseval.stats.trials import by_task
+from maseval.stats.trials import Trials, by_task
 from tests.stats.made_up import rng
 
 # Two suites of user tasks, each of which is attacked in 9 or in 5 ways; the cases lost are those of
@@ -273,6 +274,17 @@ def test_a_forecast_for_tasks_like_these_takes_clusters_for_what_varies():
 
 def stated_few(about):
     return replace(about, clusters=5)
+
+
+def test_the_luck_of_a_clusters_tasks_evens_out_by_their_weights():
+    """Weights 1, 1 and 2 have the variance of 16/6 equal ones (Kish 1965), here in two clusters."""
+    one, other = TaskKey("shop", "a"), TaskKey("shop", "b")
+    places = [Place(one, 1.0), Place(one, 1.0), Place(other, 2.0)]
+
+    assert independent_tasks([1.0, 1.0, 2.0]) == pytest.approx(16 / 6)
+    # A task that passes one of two trials varies by 1/4.
+    noise = noise_of_clusters([Trials(2, 1)] * 3, 1, None, places)
+    assert noise == pytest.approx(1 / 4 * 2 / (16 / 6))
 
 
 def test_a_run_that_ends_when_it_is_precise_enough_counts_clusters():

@@ -87,6 +87,16 @@ def test_for_tasks_like_these_the_share_has_wilsons_limits_over_tasks():
     )
 
 
+def test_one_trial_of_each_task_is_as_many_independent_ones():
+    """Half of 4 tasks, all labelled: Wilson's limits with Student's 3.182 for 3 degrees."""
+    found = corrected_share([Stratum(4, 4, 2)], [["a", "b", "c", "d"]])
+    t, size = 3.182446, 4
+
+    half = t / (1 + t * t / size) * math.sqrt(1 / 4 / size + (t / size) ** 2 / 4)
+    assert found.like_these.low == pytest.approx(1 / 2 - half, abs=1e-6)
+    assert found.like_these.high == pytest.approx(1 / 2 + half, abs=1e-6)
+
+
 def test_one_task_says_nothing_about_others():
     stratum = Stratum(8, 4, 2)
     assert corrected_share([stratum], [["only"] * 8]).like_these is None

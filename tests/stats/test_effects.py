@@ -68,6 +68,17 @@ def test_a_difference_is_averaged_over_the_other_factors_task_by_task():
     assert model.difference == pytest.approx(((0.5 - 0.5) / 2 + (-0.5 + 0) / 2) / 2)
 
 
+def test_what_holm_takes_back_is_likely_and_no_more():
+    """All 6 tasks differ between a and b: p = 2 / 2^6, of three contrasts 3 / 32 after Holm."""
+    cells = grid({("a",): [0] * 6, ("b",): [4] * 6, ("c",): [4, 4, 4, 0, 0, 0]}, names=("model",))
+    found = find_effects(cells)
+    graded = {each.levels[0]: (each.p_value, each.adjusted, each.grade) for each in found.contrasts}
+
+    assert graded["a", "b"] == (pytest.approx(1 / 32), pytest.approx(3 / 32), "likely")
+    assert graded["a", "c"] == (pytest.approx(1 / 4), pytest.approx(1 / 2), "undecided")
+    assert found.factors[0].grade == "likely"
+
+
 def test_a_grid_with_one_factor_that_matters_says_so_and_claims_nothing_of_the_other():
     found = find_effects(noisy_grid({("b", "x"): 0.3, ("b", "y"): 0.3}))
     system, model = found.factors

@@ -100,6 +100,14 @@ def test_a_pilot_tells_luck_from_tasks():
     assert math.sqrt(found.between) == pytest.approx(0.4, abs=0.03)
 
 
+def test_the_scatter_of_a_pilots_rates_is_divided_into_luck_and_tasks():
+    """Rates 0, 1/2 and 1 vary by 1/4, of which half of 1/2 - 1/3 is the luck of two trials."""
+    found = observed_tasks([Trials(2, 0), Trials(2, 1), Trials(2, 2)])
+
+    assert found.luck == pytest.approx(1 / 6)
+    assert found.between == pytest.approx(1 / 4 - 1 / 12)
+
+
 def test_one_trial_of_each_task_needs_an_assumption():
     found = observed_tasks([Trials(1, passed) for passed in (0, 1, 1, 1)])
 

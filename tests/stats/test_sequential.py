@@ -19,7 +19,9 @@ from benchmarks.sequential import (
 from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome
 from maseval.stats.boundaries import normal_boundaries
+from maseval.stats.paired_evidence import Evidence, PairedTask
 from maseval.stats.sequential import SequentialPlan, decide
+from maseval.stats.trials import Trials
 from tests.stats.made_up import rng
 
 LOOKS = (1, 2, 3, 4)
@@ -140,6 +142,37 @@ def test_no_verdict_at_all_decides_nothing():
     found = decide(SequentialPlan("better", (1, 2), 1), 1, run, [Outcome("shop", "1", 0, True)])
 
     assert (found.outcome, found.stops, found.estimate) == ("undecided", False, None)
+
+
+def test_one_look_at_one_trial_of_each_task_is_the_corrected_test_of_mcnemar():
+    """Of 4 tasks, 3 differ: sqrt(3) / 4 is the standard error, and half a step is 1 / 4."""
+    new = [Outcome("shop", str(task), 0, True) for task in range(4)]
+    old = [Outcome("shop", str(task), 0, task == 0) for task in range(4)]
+    found = decide(SequentialPlan("better", (1,), 1), 1, new, old)
+
+    assert found.looks[0].boundary == pytest.approx(1.959964 * 3**0.5 / 4 + 1 / 4, abs=1e-5)
+    # Chi-squared with the correction for continuity: (|3 - 0| - 1)^2 / 3, on one degree of freedom.
+    assert found.p_value == pytest.approx(0.24821, abs=1e-4)
+
+
+def test_no_difference_at_the_end_has_a_p_value_of_one_whatever_an_earlier_look_could_find():
+    """The chances to leave at the first look count too: without them it were 0.98 here."""
+    run = [
+        Outcome("shop", str(task), trial, (task + trial) % 2 == 0)
+        for task in range(4)
+        for trial in (0, 1)
+    ]
+    old = [Outcome("shop", str(task), 0, task % 2 == 0) for task in range(4)]
+    found = decide(SequentialPlan("better", (1, 2), 1), 2, run, old)
+
+    assert found.p_value == pytest.approx(1.0, abs=1e-6)
+
+
+def test_the_variance_of_a_difference_has_one_more_trial_on_either_side():
+    """Of tasks that pass one of two trials a trial varies by 1/2; half of 1/2 more may hide."""
+    half = PairedTask(Trials(2, 1), Trials(2, 1))
+
+    assert Evidence([half, half]).variance() == pytest.approx(2 * (1 / 2 + 1 / 4) / 2 / 2)
 
 
 def test_a_round_without_any_verdict_does_not_keep_a_later_one_from_deciding():

@@ -123,7 +123,6 @@ def lines_on_two(two: Comparison) -> list[str]:
 
 
 def differences_table(two: Comparison) -> TableBlock:
-    """Return every pass^k of two runs, by domain."""
     shown = two.differences
     rows = [
         [
@@ -141,7 +140,6 @@ def differences_table(two: Comparison) -> TableBlock:
 
 
 def difference_in_words(found: Difference | Contrast) -> str:
-    """Return the points with the interval around them."""
     span = found.interval
     return f"{in_points(found.difference)} {between(span.low, span.high)}"
 
@@ -174,7 +172,6 @@ def reasons_table(found: RunComparison, most: int = MOST_ROWS) -> list[Block]:
 
 
 def _of_grid(found: RunComparison, grid: ComparedGrid) -> list[Block]:
-    """Return every cell, what each factor does, and which combinations matter."""
     effects = grid.effects
     tested = [*effects.contrasts, *effects.interactions]
     return [
@@ -267,6 +264,7 @@ def facts_table(found: RunComparison) -> list[Block]:
         verdicts[name] += reasons.verdicts
         counts.setdefault(name, Counter()).update(reasons.proven)
     heads = [f"{name} ({failed[name]} of {verdicts[name]} failed)" for name in counts]
+    # The same facts in every column, those first in which systems differ most.
     found_facts = side_by_side(counts.values())
     rows = [[name, *map(str, each)] for name, each in found_facts if any(each)]
     title = f"what each {system} does wrong: simulations, by recomputed facts"

@@ -39,7 +39,9 @@ def expand_grids(runs: Files) -> tuple[list[str | os.PathLike[str]], list[str]]:
                 f"{folder} is neither a run nor a grid: no run in it records its cell; name the "
                 "runs to compare"
             )
+        # In the order in which they ran, which is that of the file that lists them.
         for each in sorted(cells, key=lambda each: (each.started, each.name)):
+            # A cell without a verdict cannot be compared, and must not be missing without a word.
             if each.done and each.verdicts != 0:
                 found.append(each.path)
             else:
@@ -81,6 +83,7 @@ def compare_cells(
     """Find the effects of a grid; None if the runs are not three cells or more of one."""
     levels = {name: cell_of(run.config) for name, run in runs.items()}
     factors = {tuple(sorted(each)) for each in levels.values()}
+    # Two cells are two runs, of which a comparison says more.
     if len(runs) < 3 or len(factors) > 1 or factors == {()}:
         return None
     each = ((levels[name], run.outcomes) for name, run in runs.items())

@@ -29,7 +29,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import in_percent, in_points, percent
-from maseval.report.checks import ShownCheck, shown_verdicts
+from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import conversation
 from maseval.runs.config import cell_of
 from maseval.runs.recording import Recording
@@ -98,7 +98,6 @@ class RunComparison:
 
     @property
     def measure(self) -> str:
-        """The pass^k that is compared."""
         return self.grid.effects.measure if self.grid else self.table.pairs[0].main.name
 
     @property
@@ -131,11 +130,9 @@ class RunComparison:
 
     @property
     def summaries(self) -> Mapping[str, Summary]:
-        """Each run's numbers on the tasks that all share."""
         return self.table.runs
 
     def to_dict(self) -> dict[str, object]:
-        """Return the comparison of two, or the table of several, as JSON values."""
         return {
             **({} if self.texts is None else {"texts": self.texts}),
             **self.table.to_dict(),
@@ -299,7 +296,8 @@ def failure_reasons(recording: Recording, outcomes: Iterable[Outcome]) -> Failur
         is_fact = cause is not None and cause.grade == "proven" and cause.who != "agent"
         proven.update([cause.name] if cause is not None and is_fact else [])
         proven.update([_CUT_OFF.get(each.ended, each.ended)] if each.ended not in _OWN_ENDS else [])
-        unmet = _unmet_checks(RecordedReport(report))
+        shown = shown_verdicts(RecordedReport(report), ())
+        unmet = [check for e in shown for check in e.get("checks", ()) if not check["met"]]
         checks.update({check["kind"] for check in unmet if check["counts"]})
         proven.update([_NOT_MADE] if any(check["kind"] == "ACTION" for check in unmet) else [])
     if cell_of(recording.config.values):
@@ -323,11 +321,6 @@ def _wrong_calls(report: RecordedReport) -> set[str]:
     return found
 
 
-def _unmet_checks(report: RecordedReport) -> list[ShownCheck]:
-    every = [check for each in shown_verdicts(report, ()) for check in each.get("checks", ())]
-    return [check for check in every if not check["met"]]
-
-
 def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[tuple[str, list[int]]]:
     """Put the counts of several runs into rows, those that differ most first."""
     runs = list(counts)
@@ -345,6 +338,7 @@ def headline(pair: Pair, measure: str) -> str:
         return f"{words}; it could be {in_percent(max(-span.low, span.high), 0)} points either way"
     which = "better" if main.difference > 0 else "worse"
     words, sure = f"{second} is {size} points {which} than {first}", main.test.p_value <= SURE
+    # Without zero in it an interval has a near and a far end, else one on either side.
     if span.low * span.high > 0:
         near, far = sorted((abs(span.low), abs(span.high)))
         reach = f"{in_percent(near, 0)} to {in_percent(far, 0)}"
@@ -355,20 +349,14 @@ def headline(pair: Pair, measure: str) -> str:
     return f"{words} ({reach}): {'sure' if sure else 'this may be chance'}"
 
 
-def scores_in(table: Comparison) -> dict[str, float]:
-    """Return what is compared of each run, on the tasks that all share."""
-    return {
-        name: score
-        for pair in table.pairs
-        for name, score in zip(pair.names, (pair.main.first, pair.main.second), strict=True)
-    }
-
-
 def headline_of_many(table: Comparison, measure: str) -> str:
     """Say in words which of several runs leads, and against which others that is sure."""
-    scores = scores_in(table)
+    scores: dict[str, float] = {}
+    for pair in table.pairs:
+        scores |= zip(pair.names, (pair.main.first, pair.main.second), strict=True)
     top = max(scores.values())
     leaders = [name for name, score in scores.items() if score == top]
+    # One leader stands for all of them, as they have the same score.
     own = [each for each in table.pairs if leaders[0] in each.names]
     beaten = {name for each in own if each.sure for name in each.names}
     others = [name for name in scores if name not in leaders]
@@ -402,6 +390,7 @@ def _ranges(
     runs: Mapping[str, RecordedOutcomes], tasks: Collection[TaskKey], k: int
 ) -> dict[str, tuple[float, float]]:
     """Return pass^k of runs over these tasks if all that is missing fails, and if it passes."""
+    # A task needs k trials for a pass^k, however many were planned for it.
     needed, found = [Simulation(*key, trial) for key in tasks for trial in range(k)], {}
     for name, run in runs.items():
         whole = with_gaps([each for each in run.outcomes if each.key in tasks], needed)

@@ -65,8 +65,10 @@ def load_run(
     if cell := cell_of(config.values):
         found = found._replace(config={**found.config, CELL: cell})
     outcomes = found.outcomes
+    # A run has a plan that says what is missing; a file has what it has.
     if isinstance(recording, RunFolder):
         outcomes = with_gaps(outcomes, [*recording.planned])
+    # What judges counted is about the official verdicts, whatever measure is compared.
     verdicts, outcomes = outcomes, outcomes_by(found.recording, outcomes, chosen)
     if all(each.passed is None for each in outcomes):
         raise ConfigurationError(

@@ -23,7 +23,7 @@ from maseval.app.comparing.blocks import (
 )
 from maseval.app.comparing.compare import RunComparison, compare
 from maseval.app.results.examined import outcomes_by
-from maseval.app.results.junit import junit_suite, xml_text
+from maseval.app.results.junit import junit_case, junit_suite
 from maseval.app.results.measured import measure_named
 from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError
@@ -85,12 +85,9 @@ class Floor:
 
     def to_case(self, allow_undecidable: bool = False) -> ET.Element:
         """Return the test of a JUnit file; what is not decided is an error unless allowed."""
-        case = ET.Element("testcase", classname="maseval.gate", name=f"{self.measure} at least")
-        verdict = self.requirement.verdict
-        tag = {"missed": "failure", "undecided": "skipped" if allow_undecidable else "error"}
-        if verdict in tag:
-            ET.SubElement(case, tag[verdict], message=xml_text(str(self)))
-        return case
+        tags = {"missed": "failure", "undecided": "skipped" if allow_undecidable else "error"}
+        tag = tags.get(self.requirement.verdict)
+        return junit_case("maseval.gate", f"{self.measure} at least", tag, str(self))
 
     def to_junit(self, allow_undecidable: bool = False) -> bytes:
         return junit_suite("floor", [self.to_case(allow_undecidable)])
@@ -173,7 +170,6 @@ class Gate:
 
     @property
     def passes_nothing(self) -> bool:
-        """True if neither run passed anything, so that none can be worse."""
         return self.main.first == self.main.second == 0
 
     @property
@@ -187,17 +183,14 @@ class Gate:
 
     @property
     def run(self) -> RecordedOutcomes:
-        """The run that is judged."""
         return self.comparison.runs[self.two.names[1]]
 
     @property
     def fell(self) -> list[Flip]:
-        """The tasks that pass less often than before."""
         return [flip for flip in self.two.flipped if flip.change < 0]
 
     @property
     def rose(self) -> list[Flip]:
-        """The tasks that pass more often than before."""
         return [flip for flip in self.two.flipped if flip.change > 0]
 
     @property
@@ -218,7 +211,6 @@ class Gate:
         }
 
     def to_markdown(self) -> str:
-        """Return the verdict, the numbers, the tasks that changed and all cautions as Markdown."""
         why = reasons_table(self.comparison, _MOST_TASKS)
         parts = [
             _headline(self),
@@ -285,12 +277,14 @@ def gate(
         measure=measure,
         on_progress=on_progress,
     )
+    # Verdicts are rarely missing at random: hard tasks run out of time first.
     if found.incomplete and not allow_incomplete:
         raise ConfigurationError(
             f"{'; '.join(line.rstrip('.') for line in [*found.incomplete, *found.notes])}. Resume "
             "the run, or judge what is there with --allow-incomplete (allow_incomplete=True)"
         )
     assert found.two is not None  # two runs were compared
+    # A verdict on a few common tasks would be taken for one on the whole benchmark.
     if found.two.comparable < min_comparable * found.tasks:
         raise ConfigurationError(
             f"only {found.two.comparable} of {found.tasks} tasks are comparable, less than "
@@ -363,6 +357,7 @@ def _table(block: Block) -> str:
 
 def inline(text: str) -> str:
     """Return foreign text on one line, in which nothing is taken for Markdown or HTML."""
+    # Ids and errors may be of any length, and a comment on a pull request is not.
     flat = " ".join(text.split())[:_LONGEST]
     plain = "".join(char for char in flat if char.isprintable())
     escaped = "".join(f"\\{char}" if char in "\\`*_{}[]()#+!|~@" else char for char in plain)
@@ -370,29 +365,24 @@ def inline(text: str) -> str:
 
 
 def _gate_case(gate: Gate, allow_undecidable: bool) -> ET.Element:
-    case = ET.Element("testcase", classname="maseval.gate", name=f"{gate.main.name} not worse")
-    found = gate.main
+    found, tag, words = gate.main, None, ""
     if gate.verdict == "worse":
-        before, now = percent(found.first), percent(found.second)
-        ET.SubElement(
-            case, "failure", message=f"{before} before, {now} now, {p_is(found.test.p_value)}"
-        )
+        tag, p = "failure", p_is(found.test.p_value)
+        words = f"{percent(found.first)} before, {percent(found.second)} now, {p}"
     elif gate.verdict == "undecidable":
         tag = "skipped" if allow_undecidable else "error"
-        ET.SubElement(case, tag, message=f"not decided: {gate.open_question}")
-    return case
+        words = f"not decided: {gate.open_question}"
+    return junit_case("maseval.gate", f"{found.name} not worse", tag, words)
 
 
 def _task_cases(gate: Gate) -> Iterator[ET.Element]:
     fallen = {TaskKey(flip.group, flip.task): flip for flip in gate.fell}
     for key, trials in by_task(gate.run.outcomes).items():
-        classname = f"maseval.{key.domain}" if key.domain else "maseval"
-        case = ET.Element("testcase", classname=xml_text(classname), name=xml_text(key.task_id))
+        tag, words = (None, "") if trials.total else ("skipped", "no trial has a verdict")
         if key in fallen:
             tag = "failure" if gate.verdict == "worse" else "skipped"
             now, before = fallen[key].second, fallen[key].first
             was = f"{before.passed} of {before.total} before"
-            ET.SubElement(case, tag, message=f"passed {now.passed} of {now.total} trials, {was}")
-        elif not trials.total:
-            ET.SubElement(case, "skipped", message="no trial has a verdict")
-        yield case
+            words = f"passed {now.passed} of {now.total} trials, {was}"
+        home = f"maseval.{key.domain}" if key.domain else "maseval"
+        yield junit_case(home, key.task_id, tag, words)

@@ -122,6 +122,7 @@ def _cell(outcomes: Sequence[Outcome]) -> Cell:
     numbers = [each.trial for each in ordered]
     if "s" in marks:
         return marks, numbers, [None if e.passed is None else float(e.passed) for e in ordered]
+    # Most runs have their trials from 0 on, and the numbers would take half of the page.
     return (marks,) if numbers == [*range(len(numbers))] else (marks, numbers)
 
 
@@ -141,7 +142,6 @@ def looked_into(found: RunComparison) -> dict[str, object]:
 
 
 def _grid(grid: ComparedGrid, names: list[str]) -> dict[str, object]:
-    """Return the cells by their levels, and the tables on factors and their levels."""
     effects = grid.effects
     return {
         "factors": list(grid.factors),
@@ -171,7 +171,7 @@ def _reasons(found: RunComparison) -> dict[str, object]:
 
 
 def comparison_plots(found: RunComparison) -> list[Drawing]:
-    """Draw pass^k of all, and the differences of two."""
+    # A number over chosen tasks has its mark wherever it is drawn.
     marks = {name: subset_of(run.config) for name, run in found.runs.items()}
     named = {
         name if marks[name] is None else f"{name}, {marks[name]}": summary

@@ -81,6 +81,7 @@ def _observe(run: str | os.PathLike[str], measure: str | None) -> TaskSet:
 def _load_whole(run: str | os.PathLike[str], measure: str | None) -> RecordedOutcomes:
     """Read what counts of a run in a comparison, with all that it lacks."""
     found = load_run(open_recording(run), ScoringOptions(), measure=measure)
+    # Tasks of the split that a file lacks have to be run as well, so they count in the price.
     missing = [(*key, 0) for key in found.unlisted]
     return found._replace(outcomes=with_gaps(found.outcomes, missing))
 
@@ -139,6 +140,7 @@ def _observe_levels(
     pairs = Pairs(first, second, 1, places, places)
     pilot: dict[TaskKey, Trials] = {}
     for key, trials in zip(keys, first, strict=True):
+        # All trials of a task, in whatever combination, together tell most about its rate.
         pilot[key] = Trials(*map(sum, zip(pilot.get(key, (0, 0)), trials, strict=True)))
     about = observed_tasks([*pilot.values()], in_order(places_of(chain(*lines)), pilot))
     number = len(shared) / len(pilot)
@@ -148,6 +150,7 @@ def _observe_levels(
     note = f"{levels[0]} and {levels[1]} are compared in {many} of the other factors; the trials "
     about = replace(
         about,
+        # The noise of a difference is that of both sides, which are taken to be alike.
         luck=(pairs.noise(1) or 0.0) / 2 or about.luck,
         trials=None,
         cost=mean_cost(used),

@@ -2,13 +2,14 @@
 
 import os
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from maseval.app.benchmarks import BenchmarkSupport, support_that_answers
+from maseval.app.benchmarks import BenchmarkSupport, JudgeRequest, support_that_answers
 from maseval.app.judging.asking import (
     Answers,
     Asked,
@@ -18,9 +19,8 @@ from maseval.app.judging.asking import (
     Price,
     ask_all,
 )
-from maseval.app.results.calibrated import judge_in_words
+from maseval.app.results.calibrated import AskedJudge
 from maseval.app.results.examined import examine_run
-from maseval.app.results.judge_requests import JudgeRequest
 from maseval.app.results.judged import (
     JudgedBy,
     RunJudgements,
@@ -77,24 +77,23 @@ class AskedRun:
         return {**found, "undecided": found["undecided"] - self.unanswered}
 
     @property
+    def _answers(self) -> list[Mapping[str, Any]]:
+        every = self.judged.judgements.values() if self.judged else ()
+        return [each.answer or {} for each in every]
+
+    @property
     def weights(self) -> dict[str, int]:
         """The simulations with a claim of each weight."""
-        found: dict[str, int] = {}
-        for each in self.judged.judgements.values() if self.judged else ():
-            for weight in {e.get("weight") for e in (each.answer or {}).get("claims") or ()}:
-                if weight is not None:
-                    found[weight] = found.get(weight, 0) + 1
-        return found
+        found = Counter[str]()
+        for answer in self._answers:
+            found.update({each.get("weight") for each in answer.get("claims") or ()} - {None})
+        return dict(found)
 
     @property
     def parties(self) -> dict[str, int]:
         """The simulations by the party that is said to have failed."""
-        found: dict[str, int] = {}
-        for each in self.judged.judgements.values() if self.judged else ():
-            answer = each.answer or {}
-            if answer.get("claims") and "first" in answer:
-                found[answer["first"]] = found.get(answer["first"], 0) + 1
-        return found
+        answers = self._answers
+        return dict(Counter(e["first"] for e in answers if e.get("claims") and "first" in e))
 
     @property
     def is_complete(self) -> bool:
@@ -155,6 +154,7 @@ def ask(
     simulations = _choose(folder, kinds, numbers, domain)
     model = settled.open_for_price() if dry_run else settled.open()
     who, version = model.who(question.params), question_version(question)
+    asked_judge = AskedJudge(about, str(who["model"]), mapping(who, "params"), version)
     asked = [
         Asked(
             simulation_key(one, folder.content_key(one), version),
@@ -162,13 +162,13 @@ def ask(
         )
         for one in simulations
     ]
-    found = AskedRun(folder.path, about, _name(about, who, version), len(asked))
+    found = AskedRun(folder.path, about, asked_judge.measured_name, len(asked))
     if dry_run:
-        known = _judged(folder, about, who, version)
+        known = _judged(folder, asked_judge)
         return replace(found, price=_price(asked, known, question, settled))
     record = JudgeRecord(record_path(folder.path))
     answers = ask_all(asked, question, settled, record, on_progress)
-    judged = _judged(folder, about, who, version)
+    judged = _judged(folder, asked_judge)
     return replace(found, chosen=len(asked) - answers.skipped, judged=judged, took=answers)
 
 
@@ -199,29 +199,20 @@ def _choose(
     if numbers is None or numbers >= len(found):
         return found
     drawn = list(found)
+    # The same order each time: a larger sample contains every smaller one.
     random.Random(0).shuffle(drawn)
     chosen = set(drawn[:numbers])
     return [one for one in found if one in chosen]
 
 
-def _name(about: str, who: Mapping[str, Any], version: str) -> str:
-    model, params = str(who["model"]), mapping(who, "params")
-    return judge_in_words(about, JudgedBy(about, model, params).name, model, params, version)
-
-
-def _judged(folder: Recording, about: str, who: Mapping[str, Any], version: str) -> JudgedBy:
-    """Return what one judge has answered so far."""
-    model, params = str(who["model"]), mapping(who, "params")
-    for each in RunJudgements(folder).about(about):
-        if (each.model, dict(each.params), each.version) == (model, dict(params), version):
-            return each
-    return JudgedBy(about, model, params, version)
+def _judged(folder: Recording, judge: AskedJudge) -> JudgedBy:
+    known = (e for e in RunJudgements(folder).about(judge.question) if e.key == judge.key)
+    return next(known, JudgedBy(**vars(judge)))
 
 
 def _price(
     asked: Sequence[Asked], known: JudgedBy, question: Question[Any], settings: JudgeSettings
 ) -> Price:
-    """Estimate what is left to be paid for."""
     done = [dict(e.key) for e in known.judgements.values() if not e.unanswered]
     requests = (each.request() for each in asked if dict(each.key) not in done)
     return settings.estimate(question, [each for each in requests if each is not None])

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from maseval.app.results.judge_requests import JudgeRequest
+from maseval.app.benchmarks import JudgeRequest
 from maseval.app.running.folder_run import Budget
 from maseval.app.running.own_code import OwnCode, load_named
 from maseval.app.running.prices import ModelPrice, Prices
@@ -119,7 +119,6 @@ class JudgeSettings:
 
     @cached_property
     def price(self) -> ModelPrice | None:
-        """The model's price; None if it is not known."""
         if not isinstance(self._own, str):
             return None
         prices = Prices() if self.prices is None else Prices.of(self.prices)
@@ -159,6 +158,7 @@ def ask_all(
 ) -> Answers:
     """Ask every question; stop at the budget, and at what would make every request fail."""
     found, lock, stop = Answers(), threading.Lock(), threading.Event()
+    tell = on_progress or (lambda done, total: None)
     limit, own = settings.limit, threading.local()
     started = time.monotonic()
     first = settings.open(record)  # what is wrong with the model is told before any thread begins
@@ -178,6 +178,7 @@ def ask_all(
                 found.skipped += 1
                 return
             judgement = judge.ask(question, asked[number].key, request.subject, **request.parts)
+        # The other threads must not go on paying for answers that nobody will see.
         except BaseException:
             stop.set()
             raise
@@ -188,11 +189,11 @@ def ask_all(
             found.cost += usage.cost
             found.tokens += usage.total_tokens or usage.input_tokens + usage.output_tokens
             if limit is not None and found.stopped is None:
+                # After each answer, as nobody knows the price of one before.
                 found.stopped = limit.objection(found.cost, found.tokens, priced=True)
                 if found.stopped:
                     stop.set()
-            if on_progress is not None:
-                on_progress(len(found.judgements), len(asked))
+            tell(len(found.judgements), len(asked))
 
     with ThreadPoolExecutor(settings.threads) as pool:
         waiting = [pool.submit(ask, number) for number in range(len(asked))]
@@ -204,6 +205,7 @@ def ask_all(
             stop.set()
             pool.shutdown(cancel_futures=True)
             record.close()
+    # The last answer reached the budget: there was nothing left to stop.
     if len(found.judgements) + found.skipped == len(asked):
         found.stopped = None
     found.seconds = time.monotonic() - started

@@ -4,8 +4,6 @@ The answers of an unfinished measurement are kept in the cache folder, so that i
 was; once it is finished they go, so that the next one asks the model anew.
 """
 
-import hashlib
-import json
 import os
 import random
 from collections import defaultdict
@@ -15,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from maseval.app.benchmarks import BenchmarkSupport, support_by_name
+from maseval.app.benchmarks import BenchmarkSupport, JudgeRequest, LabelledCase, support_by_name
 from maseval.app.judging.asking import (
     Asked,
     JudgeModel,
@@ -25,6 +23,7 @@ from maseval.app.judging.asking import (
     ask_all,
 )
 from maseval.app.results.calibrated import (
+    AskedJudge,
     Calibration,
     CaseResult,
     Change,
@@ -32,8 +31,7 @@ from maseval.app.results.calibrated import (
     keep_calibration,
     latest_calibration,
 )
-from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
-from maseval.app.results.judged import JudgedBy, question_version, status_of
+from maseval.app.results.judged import question_version, short_hash, status_of
 from maseval.app.results.names import open_recording
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.judge_record import Judgement, JudgeRecord
@@ -101,17 +99,18 @@ def calibrate(
     cases, notes = _usable(_draw(_cases(support, about, domain, file, conversations), pairs))
     model = settled.open_for_price() if dry_run else settled.open()
     who, version = model.who(question.params), question_version(question)
-    model_id, params = str(who["model"]), dict(mapping(who, "params"))
-    name = JudgedBy(about, model_id, params).name
+    judge_asked = AskedJudge(about, str(who["model"]), dict(mapping(who, "params")), version)
+    name = judge_asked.name
     if dry_run:
         price = settled.estimate(question, [request for _, request in cases])
         return CalibratedJudge(about, name, len(cases), notes=notes, price=price)
-    chosen = _hash(sorted(case.id for case, _ in cases))
-    path = cache_dir() / "calibrating" / f"{_hash([about, version, who, chosen])}.jsonl"
+    chosen = short_hash(sorted(case.id for case, _ in cases))
+    path = cache_dir() / "calibrating" / f"{short_hash([about, version, who, chosen])}.jsonl"
     record = JudgeRecord(path)
     asked = [Asked({"case": case.id}, _constant(request)) for case, request in cases]
     answers = ask_all(asked, question, settled, record, on_progress)
     unanswered = sum(each.unanswered for each in answers.judgements.values())
+    # Half a measurement is none; what was answered is kept for the next call.
     if unanswered or answers.stopped:
         return CalibratedJudge(
             about, name, len(cases), unanswered=unanswered, stopped=answers.stopped, notes=notes
@@ -122,20 +121,18 @@ def calibrate(
     cost = sum(line.usage.get("cost") or 0.0 for line in lines)
     dropped = sum(len(each.dropped) for each in judgements)
     found = Calibration(
-        about,
-        version,
-        model_id,
-        params,
-        chosen,
-        now(),
-        results,
-        dropped,
-        len(lines),
-        cost,
-        round(sum(line.seconds for line in lines), 3),
+        **vars(judge_asked),
+        set=chosen,
+        at=now(),
+        cases=results,
+        dropped=dropped,
+        requests=len(lines),
+        cost=cost,
+        seconds=round(sum(line.seconds for line in lines), 3),
     )
-    before = latest_calibration(about, model_id, params, version, chosen)
+    before = latest_calibration(judge_asked, chosen)
     keep_calibration(found)
+    # If it stays, the next measurement repeats these answers; that is no reason to fail now.
     with suppress(OSError):
         path.unlink()
     change = None if before is None else change_since(found, before)
@@ -174,6 +171,7 @@ def _draw(cases: Sequence[LabelledCase], pairs: int | None) -> list[LabelledCase
     for pair in together.values():
         strata[pair[0].group, pair[0].weight].append(pair)
     for stratum in strata.values():
+        # The same order each time: more pairs contain the fewer of an earlier call.
         random.Random(0).shuffle(stratum)
     longest = max(map(len, strata.values()), default=0)
     ordered = [e[at] for at in range(longest) for _, e in sorted(strata.items()) if at < len(e)]
@@ -190,6 +188,7 @@ def _usable(
             continue
         try:
             found.append((case, case.request()))
+        # Data of one domain that are not here keep nobody from measuring the others.
         except MASEvalError as error:
             missing[case.group] = str(error)
     if not found and missing:
@@ -202,11 +201,6 @@ def _constant(request: JudgeRequest) -> Any:
     return lambda: request
 
 
-def _hash(value: object) -> str:
-    text = json.dumps(value, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
 def _results(cases: Sequence[LabelledCase], judgements: Sequence[Judgement]) -> list[CaseResult]:
     found, seen = [], set[str]()
     for case, judgement in zip(cases, judgements, strict=True):
@@ -215,6 +209,7 @@ def _results(cases: Sequence[LabelledCase], judgements: Sequence[Judgement]) -> 
             right = case.finds(answer) is case.broken
         if right and case.broken and case.is_exact is not None:
             exact = case.is_exact(answer)
+        # A conversation that stands in two pairs is one piece of evidence.
         distinct = judgement.prompt not in seen
         seen.add(judgement.prompt)
         found.append(

@@ -4,7 +4,7 @@ import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from maseval.app.benchmarks import JudgeAnswers, LabelQuestion, support_for
 from maseval.app.results.examined import examine_run
@@ -32,18 +32,25 @@ WITHOUT_JUDGE = "none"
 
 
 @dataclass(frozen=True)
-class Labelling:
+class OpenedQuestion:
+    """A run, a question about it and what a judge answered, by which ``parts`` are made."""
+
+    folder: Recording
+    lines: Sequence[Outcome]
+    question: LabelQuestion
+    judge: str
+    answers: JudgeAnswers
+    parts: Mapping[str | None, Sequence[Simulation]]
+
+
+@dataclass(frozen=True)
+class Labelling(OpenedQuestion):
     """One person's labels on one question about one run.
 
     ``chosen`` are the conversations to label, in the random order in which they are shown.
     """
 
-    folder: Recording
-    lines: Sequence[Outcome]
-    question: LabelQuestion
     by: str
-    judge: str
-    answers: JudgeAnswers
     file: LabelFile
     chosen: Sequence[Simulation]
 
@@ -82,6 +89,7 @@ class Labelling:
         Each line has ``task_id``, ``answer``, and where needed ``domain``, ``trial`` and ``note``.
         Nothing is kept unless all of it can be read.
         """
+        # A file may have more labels than were drawn: those would be no random sample.
         chosen = set(self.remaining)
         labels = []
         others = 0
@@ -118,14 +126,12 @@ class Labelling:
 
     @property
     def shares(self) -> list[JudgedShare]:
-        """The numbers that follow from the labels so far."""
         shares = judged_shares(self.folder, self.lines)
         names = {kind.name for kind in self.question.shares}
         return [each for each in shares if each.name in names and each.judge == self.judge]
 
     @property
     def agreements(self) -> list[str]:
-        """Sentences on how far labellers agree."""
         labels = current_labels(self.folder, self.question.name, self.file.labels)
         return [
             f"{agreement_in_words(names, found)} ({kind.name})"
@@ -172,32 +178,12 @@ def begin_labelling(
     groups = [file.order(part) for part in asked.parts.values()]
     shares = share_labels([len(each) for each in groups], numbers)
     some = [one for group, size in zip(groups, shares, strict=True) for one in group[:size]]
-    return Labelling(
-        asked.folder,
-        asked.lines,
-        asked.question,
-        by,
-        asked.judge,
-        asked.answers,
-        file=file,
-        chosen=file.order(some),
-    )
-
-
-class AskedRun(NamedTuple):
-    """A run, a question about it and what a judge answered, by which ``parts`` are made."""
-
-    folder: Recording
-    lines: Sequence[Outcome]
-    question: LabelQuestion
-    judge: str
-    answers: JudgeAnswers
-    parts: Mapping[str | None, Sequence[Simulation]]
+    return Labelling(**vars(asked), by=by, file=file, chosen=file.order(some))
 
 
 def open_question(
     run: str | os.PathLike[str] | Recording, about: str | None, judge: str | None
-) -> AskedRun:
+) -> OpenedQuestion:
     """Open a run for a question that can be labelled; raise if it is about nothing there."""
     recording = open_recording(run) if isinstance(run, str | os.PathLike) else run
     found = examine_run(recording, ())
@@ -213,11 +199,10 @@ def open_question(
             f"{folder.path} has no conversation that the question {question.name!r} is about: "
             f"{question.text}"
         )
-    return AskedRun(folder, found.lines, question, chosen, answers, parts)
+    return OpenedQuestion(folder, found.lines, question, chosen, answers, parts)
 
 
 def find_label_question(folder: Recording, about: str | None) -> LabelQuestion:
-    """Return the question of that name, or the first one."""
     questions = support_for(folder).label_questions(folder)
     if not questions:
         raise ConfigurationError(
@@ -232,7 +217,6 @@ def find_label_question(folder: Recording, about: str | None) -> LabelQuestion:
 
 
 def find_judge(folder: Recording, about: str, judge: str | None) -> tuple[str, JudgeAnswers]:
-    """Return the name and the answers of the judge that is meant."""
     judges = support_for(folder).judges(folder, about)
     if judge == WITHOUT_JUDGE or (judge is None and not judges):
         return LABELS_ALONE, {}

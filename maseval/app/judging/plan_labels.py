@@ -34,7 +34,6 @@ class LabelPlan:
 
     @property
     def lines(self) -> list[str]:
-        """The plan in sentences."""
         total = count_of(sum(self.counted.values()), "conversation")
         source = "assumed" if self.assumed else "by the labels so far"
         right, missed = percent(self.shares[True], 0), percent(self.shares[False], 0)

@@ -67,13 +67,37 @@ class RateRow(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Calibration:
-    """One measurement of a judge; ``dropped`` counts claims without true evidence."""
+class AskedJudge:
+    """A judge as it is asked: a model with its options, and one version of a question."""
 
     question: str
-    version: str
     model: str
     params: Mapping[str, object]
+    version: str
+
+    @property
+    def name(self) -> str:
+        """The model, with its options if it has any."""
+        options = ", ".join(f"{key} {value}" for key, value in self.params.items())
+        return f"{self.model} ({options})" if options else self.model
+
+    @property
+    def key(self) -> str:
+        """A text that is the same for the same judge and question; JSON knows no tuples."""
+        asked = (self.question, self.model, dict(self.params), self.version)
+        return json.dumps(asked, sort_keys=True)
+
+    @property
+    def measured_name(self) -> str:
+        """The name, and how often the judge was right when it was measured."""
+        found = latest_calibration(self)
+        return f"{self.name} ({'not measured' if found is None else found.in_words})"
+
+
+@dataclass(frozen=True)
+class Calibration(AskedJudge):
+    """One measurement of a judge; ``dropped`` counts claims without true evidence."""
+
     set: str
     at: str
     cases: Sequence[CaseResult]
@@ -85,11 +109,6 @@ class Calibration:
     @classmethod
     def read(cls, line: Mapping[str, Any]) -> "Calibration":
         return cls(**{**line, "cases": [CaseResult(*each) for each in line["cases"]]})
-
-    def is_of(self, question: str, model: str, params: Mapping[str, object], version: str) -> bool:
-        """Return True if it measured this judge with this question."""
-        same = json.dumps(self.params, sort_keys=True) == json.dumps(dict(params), sort_keys=True)
-        return (self.question, self.model, self.version) == (question, model, version) and same
 
     @property
     def found(self) -> Rate:
@@ -124,7 +143,6 @@ class Calibration:
 
     @property
     def rows(self) -> list[RateRow]:
-        """The counts by domain and by weight, and of all."""
         weight = "first party: " if self.question == "cause" else "weight: "
         names: list[tuple[str, Callable[[CaseResult], str]]]
         names = [("", lambda each: each.group), (weight, lambda each: each.weight)]
@@ -215,28 +233,18 @@ def read_calibrations() -> Iterator[Calibration]:
 
 
 def keep_calibration(found: Calibration) -> None:
-    """Add a measurement to the file."""
     path = calibrations_path()
+    # A line that a kill cut off would spoil the one written after it.
     if path.exists():
         mend(path)
     with RecordWriter(path, resume=True) as file:
         file.append({**asdict(found), "cases": [list(each) for each in found.cases]})
 
 
-def latest_calibration(
-    question: str, model: str, params: Mapping[str, object], version: str, set: str | None = None
-) -> Calibration | None:
+def latest_calibration(judge: AskedJudge, set: str | None = None) -> Calibration | None:
     """Return the latest measurement of a judge, with ``set`` the latest on that set."""
     found = None
     for each in read_calibrations():
-        if each.is_of(question, model, params, version) and set in (None, each.set):
+        if each.key == judge.key and set in (None, each.set):
             found = each
     return found
-
-
-def judge_in_words(
-    question: str, name: str, model: str, params: Mapping[str, object], version: str
-) -> str:
-    """Return the name of a judge, and how often it was right when measured."""
-    found = latest_calibration(question, model, params, version)
-    return f"{name} ({'not measured' if found is None else found.in_words})"

@@ -100,7 +100,6 @@ class Checklist:
 
 
 def check_allowed(allowed: Iterable[str]) -> None:
-    """Raise for the name of an item that does not exist."""
     for name in allowed:
         if name not in ITEMS:
             raise ConfigurationError(
@@ -112,7 +111,7 @@ def checklist_of(reports: Iterable[Report], *, must_pass: bool) -> Checklist | N
     """Add up the simulations of a rehearsal; None if there are none and nothing was refused."""
     seen = _Seen()
     for report in reports:
-        if trace := _trace_of(report):
+        if trace := mapping(mapping(report.get("traces"), TRACE), "agent"):
             seen.add(trace, RecordedReport(report))
     if not seen.simulations:
         return None
@@ -123,10 +122,6 @@ def checklist_of_run(recording: Recording) -> Checklist | None:
     """Add up a run; None if it is no rehearsal."""
     player = mapping(recording.config.values, "agent").get("rehearse")
     return checklist_of(recording.reports(), must_pass=player == "gold") if player else None
-
-
-def _trace_of(report: Report) -> Mapping[str, Any]:
-    return mapping(mapping(report.get("traces"), TRACE), "agent")
 
 
 class _Seen:

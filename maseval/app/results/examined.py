@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.checklist import Checklist, checklist_of_run
-from maseval.app.results.explained import Review, cause_in, in_brief, misfit
+from maseval.app.results.explained import Review, cause_in, misfit, without_words
 from maseval.app.results.measured import MeasuredScore, measured_scores
 from maseval.app.results.recording import notes_on
 from maseval.app.results.run_summary import RunSummary, run_summary
@@ -91,7 +91,6 @@ class ExaminedRun:
         self._kept = KeptValues(place_for(file, FILE), self.support.findings_version(folder))
 
     def _obstacle(self) -> str | None:
-        """Return why the verdicts of the run cannot be recomputed here."""
         asked = json.dumps(self.folder.config.values, default=str)
         key = hashlib.sha256(asked.encode()).hexdigest()
         known = self._kept.get(key)
@@ -142,6 +141,7 @@ class ExaminedRun:
         if not self._is_complete(known, parts):
             new = found or self._find(one, parts, known, report)
             known = known | new
+            # An obstacle may be gone next time, such as data that is not here yet.
             kept = {part: each for part, each in known.items() if part != "obstacle"}
             self._kept.put(key, kept)
         read = {
@@ -183,6 +183,7 @@ class ExaminedRun:
         """
         log, size = self.folder.path / LOG, 0
         if lacking and log.is_file():
+            # About that part of the log which is still to be read.
             size = log.stat().st_size * len(lacking) // len(self.folder.recorded)
         if size < _WORTH_SHARING:
             return
@@ -223,8 +224,11 @@ class ExaminedRun:
         if "verdict" in lacking and self._checker is not None:
             try:
                 new["verdict"] = self._checker(report) or self._contradiction(one, report)
+            # Such as data that are not here: the verdict stays as recorded, and is shown with the
+            # reason.
             except MASEvalError as error:
                 new["obstacle"] = str(error)
+            # Reasons for a verdict that does not hold would explain what never happened.
             if new.get("verdict") is not None:
                 return new
         if "review" in lacking:
@@ -246,13 +250,11 @@ class ExaminedRun:
         return Misstatement(f"its index line says {said.kind}, its report {read.kind}", read.passed)
 
     def _is_complete(self, known: "_Plain", parts: Sequence[FindingPart]) -> bool:
-        """Return True if nothing more is to be found."""
         if "verdict" in parts and known.get("verdict"):
             return True  # there is no review of a verdict that does not hold
         return all(each in known for each in parts)
 
     def save(self) -> None:
-        """Keep what was found, where that is possible."""
         self._kept.save()
 
 
@@ -309,6 +311,7 @@ def _with_verdict(report: Report, found: Misstatement) -> Report:
     new["status"] = (
         TaskExecutionStatus.EVALUATION_FAILED if passed is None else TaskExecutionStatus.SUCCESS
     ).value
+    # A number, as evaluators write it: rewards are added up.
     verdict = {"passed": passed, "reward": +(passed or False), "note": note}
     checks = {} if found.checks is None else {"reward_info": found.checks}
     measures = {} if found.measures is None else {"measures": dict(found.measures)}
@@ -367,7 +370,6 @@ class RunFindings:
 
     @property
     def passes(self) -> set[Simulation]:
-        """The simulations that passed, as the benchmark counts."""
         return {line.simulation for line in self.lines if line.passed}
 
     @cached_property
@@ -397,12 +399,10 @@ class RunFindings:
 
     @cached_property
     def summary(self) -> RunSummary:
-        """The numbers of the run."""
         return run_summary(self.lines, self.folder.planned, self.folder.config)
 
     @cached_property
     def checklist(self) -> Checklist | None:
-        """The checklist of a rehearsal; None for any other run."""
         return checklist_of_run(self.folder)
 
     def to_dict(self) -> dict[str, object]:
@@ -426,7 +426,6 @@ class RunFindings:
 
 
 def row_of(line: Outcome) -> dict[str, object]:
-    """Return a line as JSON."""
     row = line._asdict()
     for name in _IF_NAMED:
         if row[name] == Outcome._field_defaults[name]:
@@ -448,7 +447,11 @@ def examine_run(
     ``in_brief`` are findings without what they say, for whoever asks for that one by one: those of
     a large run would fill the memory.
     """
-    shortened = _shortened if in_brief else lambda found: found
+
+    def shortened(found: SimulationFindings) -> SimulationFindings:
+        review = found.review and without_words(found.review) if in_brief else found.review
+        return found._replace(review=review)
+
     run = ExaminedRun(folder)
     checking = run.begin_check()
     found: dict[Simulation, SimulationFindings] = {}
@@ -466,16 +469,11 @@ def examine_run(
     if check is not None and check.differing:
         folder = RecomputedRun(folder, check)
         run = ExaminedRun(folder)
+        # What is found about these is about the verdicts that hold, and no longer about the
+        # recorded ones.
         found |= {one: shortened(run.examine(one, parts)) for one in check.differing}
     lines = [index_line_in(folder, one).outcome for one in found]
     return RunFindings(folder, lines, check, found, examined=run)
-
-
-def _shortened(found: SimulationFindings) -> SimulationFindings:
-    """Return findings that say who and what, and the verdict; equal ones are one object."""
-    if found.review is None:
-        return found
-    return found._replace(review=in_brief(found.review))
 
 
 def recompute_verdicts(folder: Recording) -> tuple[Recording, VerdictCheck | None]:

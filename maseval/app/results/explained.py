@@ -47,7 +47,6 @@ class Review(NamedTuple):
         return [*sections, *_sections_below(self.findings)]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the form in which it is kept."""
         told = self.explanation
         return {
             "findings": [each.to_dict() for each in self.findings],
@@ -56,7 +55,6 @@ class Review(NamedTuple):
 
     @classmethod
     def read(cls, form: Mapping[str, Any]) -> "Review":
-        """Return the review that ``to_dict`` wrote."""
         told = form["explanation"]
         if told is not None:
             sections = [Section(*each) for each in told["sections"]]
@@ -137,8 +135,10 @@ def labels_of(review: Review) -> list[str]:
     return [*names_of(review.findings), *calls]
 
 
-def in_brief(review: Review) -> Review:
+def without_words(review: Review) -> Review:
     """Return a review that says who and what; equal findings are one object."""
+    # Shared objects: a large run has thousands of findings, and few that differ once their words
+    # are gone.
     findings = [
         _same(replace(each, text="", message=None, call=None, evidence=()))
         for each in review.findings

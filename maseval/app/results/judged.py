@@ -8,12 +8,12 @@ a judge that invents a breach has not said that there is none.
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
-from maseval.app.results.calibrated import judge_in_words
+from maseval.app.results.calibrated import AskedJudge
 from maseval.core.finding import Finding
 from maseval.core.judge import Question
 from maseval.core.judge_record import Judgement, JudgeRecord, record_path
@@ -29,12 +29,15 @@ CONTENT, VERSION = "content", "version"
 
 def question_version(question: Question[Any]) -> str:
     """Return a short hash of the question's words and form, without what fills them."""
-    asked = json.dumps([question.template, question.form.schema], sort_keys=True)
-    return hashlib.sha256(asked.encode()).hexdigest()[:12]
+    return short_hash([question.template, question.form.schema])[:12]
+
+
+def short_hash(value: object) -> str:
+    text = json.dumps(value, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def simulation_key(one: Simulation, content: str, version: str) -> dict[str, object]:
-    """Return the key of a judgement about a simulation."""
     return {**one._asdict(), CONTENT: content, VERSION: version}
 
 
@@ -50,25 +53,14 @@ def status_of(judgement: Judgement, weights: Collection[str] | None = None) -> S
 
 
 @dataclass(frozen=True)
-class JudgedBy:
+class JudgedBy(AskedJudge):
     """The answers of one judge to one question about the simulations of a run."""
 
-    question: str
-    model: str
-    params: Mapping[str, object] = field(default_factory=dict)
-    version: str = ""
-    judgements: Mapping[Simulation, Judgement] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """The model, with its options if it has any."""
-        options = ", ".join(f"{key} {value}" for key, value in self.params.items())
-        return f"{self.model} ({options})" if options else self.model
+    judgements: dict[Simulation, Judgement] = field(default_factory=dict)
 
     def simulations(
         self, status: Status, weights: Collection[str] | None = None
     ) -> list[Simulation]:
-        """Return the simulations of which it says this."""
         return [one for one, e in self.judgements.items() if status_of(e, weights) == status]
 
     @property
@@ -89,6 +81,7 @@ class RunJudgements:
         for each in self.record.judgements():
             key = each.key
             one = Simulation(str(key.get("domain")), str(key.get("task_id")), key.get("trial", 0))
+            # An answer about a conversation that was run again says nothing of the new one.
             if one in recorded and key.get(CONTENT) == self.folder.content_key(one):
                 yield one, each
 
@@ -97,19 +90,12 @@ class RunJudgements:
         """The judges that were asked, each with its answers to one version of a question."""
         found: dict[str, JudgedBy] = {}
         for one, each in self._current():
-            who, version = each.judge, str(each.key.get(VERSION, ""))
-            params = mapping(who, "params")
-            name = json.dumps([each.question, who, version], sort_keys=True, default=str)
-            if name not in found:
-                model = str(who.get("model"))
-                found[name] = JudgedBy(each.question, model, params, version, {})
-            known = found[name].judgements
-            assert isinstance(known, dict)
-            known[one] = each
+            model, params = str(each.judge.get("model")), mapping(each.judge, "params")
+            judge = JudgedBy(each.question, model, params, str(each.key.get(VERSION, "")))
+            found.setdefault(judge.key, judge).judgements[one] = each
         return [*found.values()]
 
     def about(self, question: str) -> list[JudgedBy]:
-        """Return the judges that answered this question."""
         return [each for each in self.judges if each.question == question]
 
 
@@ -119,7 +105,7 @@ def judged_findings(
     """Return what all judges of a run claim, with the name of each and how often it was right."""
     found: dict[Simulation, list[Finding]] = {}
     for judge in RunJudgements(folder).judges:
-        by = judge_in_words(judge.question, judge.name, judge.model, judge.params, judge.version)
+        by = judge.measured_name
         for one, judgement in judge.judgements.items():
             for each in findings_of(judgement):
                 found.setdefault(one, []).append(replace(each, by=by))

@@ -37,7 +37,6 @@ CORRECTED_AT_LEAST = 2
 
 
 def label_file(folder: Recording) -> LabelFile:
-    """Return the labels of a run or results file."""
     return LabelFile(path_about(folder.path, LABELS))
 
 
@@ -105,6 +104,7 @@ def judged_shares(folder: Recording, lines: Sequence[Outcome]) -> list[JudgedSha
     for question in questions:
         judges = support.judges(folder, question.name)
         drawn = labels_by_draw(folder, question.name)
+        # Labels that were drawn among all conversations give a number without any judge.
         if LABELS_ALONE in drawn:
             judges = {**judges, LABELS_ALONE: {}}
         for judge, answers in judges.items():
@@ -142,7 +142,9 @@ def share_of(
     strata = [_stratum(kind, part, labels) for part in parts.values()]
     # Whoever was not asked about does not count, and nobody has to say so.
     strata.append(Stratum(len(others), len(others), 0))
+    # Cases of one cluster fail together, so clusters are drawn and not tasks.
     tasks = [[line.place.cluster for line in part] for part in (*parts.values(), others)]
+    # One label of a part says nearly nothing, and would count for all of its conversations.
     enough = all(
         stratum.labelled - stratum.unsure >= min(CORRECTED_AT_LEAST, stratum.total)
         for stratum in strata
@@ -211,7 +213,6 @@ def agreement_of(
 
 
 def agreement_in_words(names: tuple[str, str], found: Agreement) -> str:
-    """Say how far two labellers agree."""
     same = f"{' and '.join(names)} agree on {found.equal} of {found.both}"
     if found.kappa is None or found.interval is None:
         return f"{same}; all labels are equal, so chance would agree as well"

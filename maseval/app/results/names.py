@@ -147,7 +147,6 @@ def trials_named(
 
 
 def trial_numbered(trial: int, trials: Sequence[Simulation]) -> Simulation:
-    """One of the trials of a task."""
     for each in trials:
         if each.trial == trial:
             return each
@@ -157,6 +156,7 @@ def trial_numbered(trial: int, trials: Sequence[Simulation]) -> Simulation:
 
 
 _SHOWN = 4
+# Six digits at most: whoever types more means an id, and no list of a million.
 _NUMBERS = re.compile(r"\d{1,6}(-\d{1,6})?(,\d{1,6}(-\d{1,6})?)*", re.ASCII)
 
 
@@ -172,6 +172,7 @@ def tasks_called(name: str, tasks: Iterable[TaskKey]) -> list[TaskKey]:
         every, name = [task for task in every if task.domain == domain], rest
     if found := [task for task in every if task.task_id == name]:
         return found
+    # An id that is a number was found above, so this one is a place in the list.
     if name.isdecimal():
         return _by_number(int(name), every)
     wanted, ids = name.casefold(), {task: task.task_id.casefold() for task in every}

@@ -1,11 +1,11 @@
 """The questions that commands ask of any recording, and its benchmark answers.
 
-``maseval show``, ``explain``, ``comply``, ``score``, and ``export`` in original form.
+``maseval show``, also with ``--errors``, ``explain``, ``comply`` and ``score``.
 """
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,10 +41,11 @@ from maseval.app.results.recording import notes_on
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Section
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
-from maseval.core.recorded import Shape
+from maseval.core.recorded import RecordedMessage, Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.redaction import redact
 from maseval.core.teamwork import AgentWork
+from maseval.core.words import excerpt
 from maseval.report.checks import shown_verdicts
 from maseval.report.conversation import ShownMessage, conversation
 from maseval.runs import RunFolder
@@ -177,11 +178,9 @@ class SimulationView:
 
     @property
     def sections(self) -> list[Section]:
-        """The findings and the explanation in words."""
         return Review(self.findings, self.explanation).sections
 
     def to_dict(self) -> dict[str, object]:
-        """Return all that is shown of it as JSON without secrets."""
         return redact(
             {
                 **row_of(self.line),
@@ -258,6 +257,7 @@ def explain(
     first = min(lines, key=lambda line: _EXPLAINED_FIRST.index(line.kind)).simulation
     chosen = first if trial is None else trial_numbered(trial, trials)
     view = _simulation_view(folder, chosen, True, support)
+    # A pass is explained on demand alone: a page of a run would hold far too much.
     if view.explanation is None and view.line.kind == "pass" and not view.doubt:
         told = support.review(folder.report(chosen), explain_pass=True)
         view = replace(view, explanation=told.explanation)
@@ -305,3 +305,34 @@ def _simulation_view(
         team=parsed.work(),
         decider=None if cause is None else parsed.decider(cause.message),
     )
+
+
+class ToolError(NamedTuple):
+    """An error that a tool answered with: how often, in how many simulations, first in which."""
+
+    tool: str
+    text: str
+    times: int
+    simulations: int
+    first: Simulation
+
+    def to_dict(self) -> dict[str, object]:
+        return {**self._asdict(), "first": list(self.first)}
+
+
+def tool_errors(recording: Recording) -> list[ToolError]:
+    """List the errors of tools in a run, the most frequent first."""
+    found: dict[tuple[str, str], list[Simulation]] = {}
+    for report in recording.reports():
+        for error in _errors_in(RecordedReport(report).simulation.messages):
+            found.setdefault(error, []).append(Simulation.of(report))
+    errors = [ToolError(*key, len(each), len({*each}), each[0]) for key, each in found.items()]
+    return sorted(errors, key=lambda each: -each.times)
+
+
+def _errors_in(messages: list[RecordedMessage]) -> Iterator[tuple[str, str]]:
+    names: dict[object, str] = {}
+    for message in messages:
+        names |= {call.id: str(call.name) for call in message.calls}
+        if message.role == "tool" and message.error:
+            yield names.get(message.call_id, "?"), excerpt(message.content)

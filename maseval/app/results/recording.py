@@ -22,11 +22,6 @@ from maseval.runs.lock import holder_of
 from maseval.runs.recording import Recording
 
 
-def beside(recording: Recording, name: str) -> Path:
-    """Return the path for a file about a recording: in the run's folder, or next to the file."""
-    return path_about(recording.path, name)
-
-
 def name_of(recording: Recording) -> str:
     """Return the name of the folder, or of the file without its suffix."""
     path = recording.path
@@ -44,6 +39,7 @@ def judging_in_words(recording: Recording) -> str | None:
     from maseval.core.judge_record import JudgeRecord  # loads what few runs need
 
     record = JudgeRecord(path)
+    # A line for each request that was paid, and a judgement for each question.
     lines, ends = record.lines(), list(record.judgements())
     cost, tokens = (sum(e.usage.get(key) or 0 for e in lines) for key in ("cost", "total_tokens"))
     open_ends = sum(end.answer is None for end in ends)

@@ -28,7 +28,6 @@ from maseval.app.results.names import (
     warn_of_damage,
 )
 from maseval.app.results.recording import (
-    beside,
     facts_of,
     first_obstacle,
     judging_in_words,
@@ -44,6 +43,7 @@ from maseval.core.outcome import RecordedReport, Simulation, TaskKey
 from maseval.core.recorded import Shape, mapping
 from maseval.core.report import Report
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
+from maseval.core.storage.files import path_about
 from maseval.core.words import count_of, text_or_none
 from maseval.report import write_report
 from maseval.report.index import Entry, Overview, indexed_entry, note_of
@@ -117,6 +117,7 @@ def report(
         {} if others else unrecorded_trials(found[0].folder),
     )
     reports = _PageReports(runs, explain)
+    # The page of a grid is called like its folder, and not like all of its cells.
     named = Path(run).name if names != asked and len(asked) == 1 else _title(opened)
     page = page_of(reports.entries(), reports.at, title or named, overview, reports.timeline)
     return write_page(page, output or _place_of(asked, opened))
@@ -127,11 +128,10 @@ def _place_of(asked: Sequence[str | os.PathLike[str]], opened: Sequence[Recordin
     first = opened[0]
     if len(opened) > len(asked) == 1:
         return first.path.parent / "report.html"
-    return beside(first, "comparison.html" if len(opened) > 1 else "report.html")
+    return path_about(first.path, "comparison.html" if len(opened) > 1 else "report.html")
 
 
 def _policies(opened: Sequence[Recording]) -> Mapping[str, Iterable[str]]:
-    """Return the policies of all runs, of each domain every one once."""
     found: dict[str, dict[str, None]] = {}
     for each in opened:
         for domain, texts in support_for(each).policies(each).items():
@@ -153,7 +153,6 @@ def _facts(runs: Mapping[str | None, RunFindings]) -> Iterator[tuple[str, str]]:
 
 
 def drawings(folder: Recording, found: Summary) -> list[Drawing]:
-    """Draw the pass^k of a run."""
     if not found.overall.done:  # without a verdict there is no pass^k
         return []
     mark = f", {chosen}" if (chosen := mark_of(folder.config.values)) else ""
@@ -214,7 +213,6 @@ class TaskTitles:
 
     @property
     def known(self) -> int:
-        """The number of tasks whose titles were asked for."""
         return len(self._titles)
 
     def title(self, one: Simulation) -> str | None:
@@ -244,6 +242,8 @@ class _PageReports:
         """Yield the entry of each simulation; of a log, the report of one in each task is read."""
         for at, (run, one) in enumerate(self._places):
             found = self._runs[run]
+            # The index line of a run folder has all that an entry shows; of a file only the report
+            # has.
             report = None if found.folder.path.is_dir() else found.folder.report(one)
             review = found.each[one].review
             labels = [] if review is None else labels_of(review)
@@ -251,6 +251,7 @@ class _PageReports:
                 labels.append(doubt.label)
             note = self._titles[run].note(one)
             entry = indexed_entry(index_line_in(found.folder, one), at, note)
+            # The same few labels stand at thousands of simulations.
             yield entry._replace(run=run, labels=tuple(map(sys.intern, labels)))
 
     def at(self, place: int) -> Mapping[str, object]:

@@ -116,7 +116,6 @@ class RunResult:
 
     @property
     def complete(self) -> bool:
-        """True if every planned simulation has a verdict."""
         return self.summary.complete
 
     @property
@@ -137,11 +136,9 @@ class RunResult:
 
     @property
     def interrupted(self) -> bool:
-        """True if a signal ended the run, such as Ctrl-C."""
         return (self.stopped or "").startswith(INTERRUPTED)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the object that ``--json`` prints."""
         return {
             "folder": str(self.folder),
             **({"cell": cell} if (cell := cell_of(self.config)) else {}),
@@ -208,6 +205,7 @@ def costs_by_role(lines: Iterable[Outcome]) -> dict[str, float]:
         total_cost(getattr(line, name) for line in every) or 0.0
         for name in ("user_cost", "judge_cost")
     )
+    # The rounded parts may come to a hair more than the whole.
     agent = max(0.0, (total_cost(line.cost for line in every) or 0.0) - user - judge)
     costs = {"agent": agent, "user": user, "judge": judge}
     found = {role: cost for role, cost in costs.items() if cost}

@@ -67,31 +67,26 @@ class Until:
             values["baseline"] = {"name": self.baseline_name, "verdicts": _verdicts(self.baseline)}
         return values
 
-    @property
-    def looks(self) -> Sequence[int]:
-        """The trials of each task at each look."""
-        return self.plan.looks
-
     def round(self, number: int, planned: Iterable[Simulation]) -> list[Simulation]:
         """Return the simulations of a round, counted from 1."""
-        first, last = (0, *self.looks)[number - 1], self.looks[number - 1]
+        first, last = (0, *self.plan.looks)[number - 1], self.plan.looks[number - 1]
         return [one for one in planned if first <= one.trial < last]
 
     def look(
         self, number: int, planned: Collection[Simulation], outcomes: Sequence[Outcome]
     ) -> "dict[str, Any] | None":
         """Return the ``stopped`` of the configuration if the run ends with this look, else None."""
-        known = [each for each in outcomes if each.trial < self.looks[number - 1]]
+        known = [each for each in outcomes if each.trial < self.plan.looks[number - 1]]
         found = decide(self.plan, number, known, self.baseline)
         if not found.stops:
             return None
-        left = sum(one.trial >= self.looks[number - 1] for one in planned)
+        left = sum(one.trial >= self.plan.looks[number - 1] for one in planned)
         return {
-            "trials": self.looks[number - 1],
+            "trials": self.plan.looks[number - 1],
             "not_run": left,
             "outcome": found.outcome,
             "reason": _reason(found, self.measure or "pass^1"),
-            "decision": _in_brief(found),
+            "decision": _decision_form(found),
         }
 
 
@@ -116,7 +111,7 @@ def run_rounds(
         raise ConfigurationError(
             f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
         )
-    for number, trials in enumerate(until.looks, 1):
+    for number, trials in enumerate(until.plan.looks, 1):
         wanted = until.round(number, planned)
         later = any(one.trial >= trials for one in folder.recorded)
         if not run_round(wanted, retry_failed and not later):
@@ -139,7 +134,7 @@ def _reason(found: Decision, measure: str) -> str:
     return f"{found.reason}; the difference is {size}, adjusted for the looks, {found.plan.claim}"
 
 
-def _in_brief(found: Decision) -> dict[str, Any]:
+def _decision_form(found: Decision) -> dict[str, Any]:
     span = found.interval
     return {
         "look": len(found.looks),
@@ -163,6 +158,7 @@ def _verdicts(outcomes: Iterable[Outcome]) -> dict[str, dict[str, str]]:
         tasks.setdefault(each.key, {})[each.trial] = letters[each.passed]
     found: dict[str, dict[str, str]] = {}
     for key, mine in tasks.items():
+        # A gap is written as a trial without a verdict: every letter keeps its place.
         word = "".join(mine.get(trial, "-") for trial in range(max(mine) + 1))
         found.setdefault(key.domain, {})[key.task_id] = word
     return found

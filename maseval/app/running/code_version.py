@@ -27,7 +27,6 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
-from maseval.app.running.opened_files import files_below
 from maseval.core.engine.own_modules import is_installed
 from maseval.core.recorded import mapping
 
@@ -52,8 +51,10 @@ def code_of(
     the parts are told apart; without one, ``judges`` are the classes that decide verdicts.
     """
     importlib.invalidate_caches()  # what was written since this process began counts too
+    # A file may be edited between two runs of one process, such as a notebook.
     _source.cache_clear()
     given = {} if benchmark is None else vars(benchmark)
+    # What the benchmark was given counts as well, such as a class of agents as an argument.
     every = [*things, *judges, *inspect.getmro(type(benchmark)), *given.values()]
     files, modules = _closure(home for thing in every if (home := source_of(thing)) is not None)
     code = {
@@ -78,7 +79,8 @@ _LARGEST = 5_000_000
 def note_opened(file: Path, opened: dict[str, None]) -> None:
     """Let files that another one opened while it was loaded count as a part of it."""
     place = file.resolve()
-    found = [each.resolve() for each in files_below(opened, file.absolute().parent)]
+    folder, files = file.absolute().parent, [*map(Path, [*opened])]
+    found = [each.resolve() for each in files if each.is_relative_to(folder) and each.is_file()]
     if found or place not in _opened_by:  # imported before, it opens nothing
         _opened_by[place] = [
             each
@@ -163,6 +165,7 @@ class _Source:
         try:
             self.tree = ast.parse(content)
             self.hash = _digest(_describe(self.tree).encode())
+        # Compiled files and code for another Python count byte by byte.
         except (SyntaxError, ValueError, RecursionError):
             self.tree, self.hash = ast.Module([], []), _digest(content)
 
@@ -185,7 +188,6 @@ class _Source:
 
     @cached_property
     def imported(self) -> list[tuple[str, _Target]]:
-        """The targets of all imports in the file, by the name there."""
         return list(self.imports(self.tree))
 
     @cached_property
@@ -207,6 +209,7 @@ def _bindings(body: Iterable[ast.stmt]) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _imported_by_call(node: ast.Call) -> str | None:
+    # Called by its name alone, or as a member of ``importlib``.
     called = getattr(node.func, "attr", getattr(node.func, "id", None))
     if called not in ("import_module", "__import__") or not node.args:
         return None
@@ -267,6 +270,7 @@ def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
             waiting += [own] if own else []
             if own is None and target.spec is not None:
                 packages.add(target.top)
+        # A module may get names by hand, of which no import statement tells.
         waiting += _homes_of_members(loaded[file]) if file in loaded else []
     return sorted(files), sorted(packages - {"", "maseval", *sys.stdlib_module_names})
 
@@ -287,6 +291,7 @@ def _homes_of_members(module: ModuleType) -> Iterator[Path]:
 def _short_names(files: Sequence[Path]) -> dict[str, Path]:
     """Name files as they are imported, which is the same wherever the project lies."""
     names = {file: len(_packages_around(file)) + 1 for file in files}
+    # Files of the same name get one more folder each, until all names differ.
     while len(found := {"/".join(f.parts[-depth:]): f for f, depth in names.items()}) < len(files):
         names = {file: depth + 1 for file, depth in names.items()}
     return found
@@ -302,6 +307,7 @@ def _describe(value: object) -> str:
     described = isinstance(value, _FUNCTIONS) and value.decorator_list
     if isinstance(value, ast.Module | _DEFINITIONS) and not described:
         fields["body"] = value.body[ast.get_docstring(value, clean=False) is not None :]
+    # Newer versions of Python add fields to their nodes; empty ones are no difference.
     told = (
         f"{name}={_describe(each)}"
         for name, each in fields.items()
@@ -382,6 +388,7 @@ class _Part:
         for key, target in source.imported:
             if key == name:
                 self._target(target, rest)
+            # A star may bring any name that the file itself does not bind.
             elif key == "*" and not nodes and (file := _file_of(target.spec)):
                 self._global(_source(file), name, rest)
 

@@ -56,6 +56,7 @@ from maseval.runs.exceptions import writing
 from maseval.runs.recording import Recording, outcomes_in
 from maseval.runs.verdict_check import VerdictCheck
 
+# A dollar sign before the amount takes the place of the unit behind it.
 _BUDGET = re.compile(
     r"(?P<dollar>\$\s*)?(?P<amount>\d[\d,_]*(\.\d+)?)\s*(?P<scale>[km]?)\s*"
     r"(?(dollar)|(?P<unit>usd|tokens))"
@@ -88,7 +89,6 @@ class Budget(NamedTuple):
         return money(self.amount) if self.unit == "usd" else f"{self.amount:,.0f} tokens"
 
     def check_watchable(self, unpriced: Sequence[str]) -> None:
-        """Raise if the budget is in money, and the price of a model is not known."""
         if self.unit == "usd" and unpriced:
             raise ConfigurationError(
                 f"the budget of {self} cannot be enforced, because the price of "
@@ -167,12 +167,14 @@ class RunWatch(BenchmarkCallback):
     def running(self) -> Iterator[None]:
         """Show and publish the progress; errors that only stop the run end here."""
         show = self.run.options.display or (lambda progress: nullcontext())
+        # An engine with processes of its own gives them back when the run ends.
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
         live = publish_progress(self.folder.path, self.progress, self.benchmark, self.secrets)
         opening = opened_files()
         with self._interruptible(), show(self.progress), live, held, opening as self._opened:
             try:
                 yield
+            # Pressed twice: what is on disk is what the run came to.
             except KeyboardInterrupt:
                 self.progress.stopping = self.progress.stopping or INTERRUPTED
             except RunStoppedError as error:
@@ -245,6 +247,7 @@ class RunWatch(BenchmarkCallback):
 
     def _check_budget(self) -> None:
         if (budget := self.run.budget) is not None:
+            # All cells of a grid have one budget.
             others = self.run.options.used_elsewhere
             cost = (self.progress.cost or 0.0) + others[0]
             tokens = self.progress.tokens + others[1]
@@ -319,7 +322,6 @@ class FolderRun(ABC):
         """Run the simulations that are missing in the folder."""
 
     def problems(self) -> Iterable[MASEvalError]:
-        """Return the errors with which the run would be refused."""
         return ()
 
     def check(self) -> None:
@@ -360,6 +362,7 @@ class FolderRun(ABC):
         if not named or not is_run_folder(self.path) or self.options.fork:
             return list(planned)
         folder = RunFolder.read(self.path)
+        # A run whose question is decided has nothing left but what it began.
         if folder.config.stopped is not None:
             planned = folder.config.planned
         retry = self.options.retry_failed
@@ -395,12 +398,14 @@ class FolderRun(ABC):
         every = list(parts)
         # Before the folder is open and anybody watches: forks have neither its lock nor threads.
         most = max((len(tasks) * options.trials for tasks in every), default=0)
+        # Engines of other packages need not have anything to share.
         shared = getattr(engine, "shared", lambda size: nullcontext())
         early = shared(min(options.concurrency, most))
         with early, self._open({**self.config, **notes}) as folder:
             benchmark.judge_record = JudgeRecord(record_path(folder.path))
             # All reports are in the folder; in memory only somebody's own callbacks want them.
             benchmark.keep_reports = keep_reports
+            # A key that is refused fails every simulation alike, and each would be waited for.
             benchmark.stop_when_hopeless = True
             watch = RunWatch(self, folder, benchmark)
             before = list(benchmark.callbacks)
@@ -438,6 +443,7 @@ class FolderRun(ABC):
         path = new_folder(self.path)
         try:
             return RunFolder.open(path, config)
+        # The empty folder of a run that could not begin would be listed among the runs.
         except BaseException:
             with suppress(OSError):  # something is in it
                 path.rmdir()

@@ -47,6 +47,7 @@ def new(kind: str, name: str, folder: str | os.PathLike[str] = ".") -> Skeleton:
     targets = {
         source: Path(folder) / target.format(name=name) for source, target in KINDS[kind].items()
     }
+    # All or none: half a skeleton beside files of somebody else helps nobody.
     for target in targets.values():
         if target.exists():
             raise OutputExistsError(f"{target} already exists; choose another name or folder")

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from pathlib import Path
 
 _WRITING = os.O_WRONLY | os.O_RDWR
 _STARTS = frozenset({"subprocess.Popen", "os.exec", "os.posix_spawn", "os.spawn"})
@@ -51,9 +50,3 @@ def _note(event: str, args: tuple[object, ...]) -> None:
                     found[os.path.abspath(name)] = None
     except Exception:  # whoever opens a file must not fail because of this
         return
-
-
-def files_below(opened: dict[str, None], folder: Path) -> list[Path]:
-    """Return those of the opened files that lie in a folder and still exist."""
-    places = map(Path, [*opened])
-    return [each for each in places if each.is_relative_to(folder) and each.is_file()]

@@ -6,9 +6,9 @@ command line shows and reads, and those that are ``recorded`` go into the run's 
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import wraps
-from typing import Any, NamedTuple, ParamSpec, TypeVar, get_type_hints
+from typing import Any, ParamSpec, TypeVar
 
 TASKS, PARTICIPANTS, EXECUTION, OUTPUT = "Tasks", "Agent and user", "Execution", "Output"
 """The panels of the help of every command that runs tasks."""
@@ -52,24 +52,15 @@ def option(default: object, help: str, panel: str, **more: Any) -> Any:
     return field(default=default, metadata={"flag": Flag(help, panel, **more)})
 
 
-class OptionSpec(NamedTuple):
-    """One option of a dataclass; ``flag`` is None if it is for Python alone."""
-
-    name: str
-    type: Any
-    default: object
-    flag: Flag | None
+def flag_of(option: Field[Any]) -> Flag | None:
+    """Return how an option stands on the command line; None if it is for Python alone."""
+    return option.metadata.get("flag")
 
 
-def list_options(options: type) -> list[OptionSpec]:
+def list_options(options: type) -> list[Field[Any]]:
     """Return the options of a dataclass, its own before inherited ones."""
-    hints = get_type_hints(options)
     shared = [one.name for base in options.__bases__ if is_dataclass(base) for one in fields(base)]
-    own_first = sorted(fields(options), key=lambda each: each.name in shared)
-    return [
-        OptionSpec(each.name, hints[each.name], each.default, each.metadata.get("flag"))
-        for each in own_first
-    ]
+    return sorted(fields(options), key=lambda each: each.name in shared)
 
 
 def takes(
@@ -84,15 +75,17 @@ def takes(
 
         assert isinstance(options, type)
         every = list_options(options)
+        # Editors, help and the reference read the options from the signature.
         vars(call)["__signature__"] = inspect.Signature(list(map(_parameter, every)))
-        listed = "".join(f"\n    {each.name}: {each.flag.help}" for each in every if each.flag)
+        told = ((each.name, flag.help) for each in every if (flag := flag_of(each)))
+        listed = "".join(f"\n    {name}: {help}" for name, help in told)
         call.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:{listed}\n"
         return call
 
     return decorate
 
 
-def _parameter(option: OptionSpec) -> inspect.Parameter:
+def _parameter(option: Field[Any]) -> inspect.Parameter:
     default = inspect.Parameter.empty if option.default is MISSING else option.default
     keyword = inspect.Parameter.KEYWORD_ONLY
     return inspect.Parameter(option.name, keyword, default=default, annotation=option.type)

@@ -33,7 +33,6 @@ def load_named(reference: str, what: OwnCode) -> object:
 
 
 def split_reference(reference: str, what: OwnCode) -> tuple[str, str]:
-    """Return the file or module that ``reference`` names, and the name in it."""
     place, _, name = reference.rpartition(":")
     if not place or not name:
         raise ConfigurationError(f"{what.option} is {reference!r}; write it like {what.form}")
@@ -41,7 +40,6 @@ def split_reference(reference: str, what: OwnCode) -> tuple[str, str]:
 
 
 def member_of(module: ModuleType, name: str, place: str, what: OwnCode) -> object:
-    """Return a member of a module that was loaded from ``place``."""
     found: object = getattr(module, name, None)
     if found is None:
         every, home = vars(module), module.__name__
@@ -121,6 +119,7 @@ def _load_or_raise(name: str, load: Callable[[], T], what: OwnCode) -> T:
         return load()
     except ConfigurationError:
         raise
+    # A script that ends with sys.exit() when it is imported must not end this command.
     except (Exception, SystemExit) as error:
         why = f"{type(error).__name__}: {error}"
         unknown = isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]

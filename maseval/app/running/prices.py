@@ -101,7 +101,6 @@ class Prices:
         return _list_price(model_id, address_of(model_id, base_url))
 
     def calculate_cost(self, usage: TokenUsage, model_id: str) -> float | None:
-        """Return the cost of ``usage``; None for a model whose price is not known."""
         price = self.at(model_id, self.base_url)
         return price.calculate_cost(usage, model_id) if price else None
 
@@ -152,6 +151,7 @@ def _list_price(model_id: str, base_url: str | None) -> ModelPrice | None:
     listed = GenAIPricesCalculator(base_url)
     whole = model_id if "/" in model_id else f"openai/{model_id}"
     price = ModelPrice(listed.source, listed, whole)
+    # The list takes any name: only a price for some tokens shows that it knows the model.
     known = price.calculate_cost(TokenUsage(input_tokens=1000), model_id) is not None
     return price if known else None
 

@@ -200,6 +200,7 @@ def publish_progress(
         finally:
             withdraw(folder)
 
+    # As a daemon: it must not keep a process whose run has failed from ending.
     thread = threading.Thread(target=keep_up, daemon=True, name="maseval-live")
     thread.start()
     try:

@@ -174,6 +174,7 @@ def choose_tasks(
     if options.task_id:
         wanted = select_tasks(options.task_id, map(TaskKey.of, tasks))
         tasks = [task for task in tasks if TaskKey.of(task) in wanted]
+    # So many of each domain: the first tasks alone are often those of one.
     chosen = [task for part in by_domain(tasks) for task in part[: options.num_tasks]]
     if options.timeout is not None:
         chosen = [
@@ -313,7 +314,6 @@ class PreparedBenchmarkRun(FolderRun):
         )
 
     def execute(self) -> RunResult:
-        """Run what is missing, domain by domain."""
         benchmark, options = self.own.benchmark, self.options
         benchmark.num_workers = options.concurrency
         benchmark.use_prices(self.prices)

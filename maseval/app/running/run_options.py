@@ -190,6 +190,7 @@ class FolderRunOptions(OutputOptions):
             raise ConfigurationError(f"concurrency is {self.concurrency}; give at least 1")
         if self.num_tasks is not None and self.num_tasks < 1:
             raise ConfigurationError(f"num_tasks is {self.num_tasks}; give at least 1")
+        # Frozen from now on; this is still part of its making.
         object.__setattr__(self, "trials", self.meant_trials())
         if self.max_wait is not None and not self.max_wait >= 0:
             raise ConfigurationError(f"max_wait is {self.max_wait:g}; give seconds, 0 or more")
@@ -206,6 +207,7 @@ class FolderRunOptions(OutputOptions):
         from maseval.app.results.until import Until  # loads statistics that few runs need
         from maseval.stats.sequential import SequentialPlan
 
+        # A look after each round: those that decide nothing cost hardly any power.
         asked, looks = AskedQuestion.of(self.until), tuple(range(1, self.trials + 1))
         if asked.points:
             plan = SequentialPlan(
@@ -216,6 +218,7 @@ class FolderRunOptions(OutputOptions):
         plan = SequentialPlan(
             asked.how,
             looks,
+            # Trials are numbered from 0.
             baseline_trials=max(each.trial for each in baseline) + 1,
             margin=(self.margin or 0) / 100,
         )
@@ -231,6 +234,7 @@ class FolderRunOptions(OutputOptions):
             )
         if self.margin is not None and not 0 < self.margin < 100:
             raise ConfigurationError(f"margin is {self.margin:g}; give points, such as 5")
+        # A question with a single look never stops early, so nobody means one by leaving it out.
         return USUAL_TRIALS if self.until is not None and self.trials == 1 else self.trials
 
     @property
@@ -255,7 +259,6 @@ class FolderRunOptions(OutputOptions):
 
     @property
     def answer_cache(self) -> AnswerCache | None:
-        """The cache of answers that the options ask for."""
         return answer_cache(cache_dir() / "answers") if self.cache else None
 
     @property
@@ -265,7 +268,6 @@ class FolderRunOptions(OutputOptions):
 
 
 def check_timeout(seconds: float | None) -> None:
-    """Raise if ``seconds`` is not a limit."""
     if seconds is not None and seconds <= 0:
         raise ConfigurationError(f"timeout is {seconds:g}; give seconds, or None for no limit")
 

@@ -100,6 +100,7 @@ def _write_bundle(
             with path.open("rb") as kept_file:
                 files[name] = archive.add(name, kept_file)._asdict()
         manifest = {**content, "sha256": _checksum(content)}
+        # The last one, as it has the checksums of all others.
         archive.add(MANIFEST, BytesIO(f"{strict_json.dumps(manifest, indent=2)}\n".encode("ascii")))
         archive.close()
     return manifest
@@ -146,6 +147,7 @@ def open_bundle(path: Path, target: Path) -> Iterator[RunFolder]:
         manifest = _unpack(path, hidden)
         folder = RunFolder.read(hidden)
         _check_log(path, folder, manifest)
+        # The seal lies beside the log, and no bundle carries it: this log was checked just now.
         Seal.write(folder.log, Link.parse(folder.seal))
         yield folder
 
@@ -157,6 +159,7 @@ def _unpack(path: Path, folder: Path) -> BundleManifest:
             raise BundleError(f"{path} is not a bundle: it has no {min(missing)}")
         manifest = _read_manifest(path, archive, folder / MANIFEST)
         listed = {MANIFEST, *manifest["files"]}
+        # What no checksum covers could be anything.
         if listed != set(archive.names):
             odd = ", ".join(sorted(listed ^ set(archive.names)))
             raise BundleError(f"{path}: its files are not the listed ones ({odd})")
@@ -184,6 +187,7 @@ def _read_manifest(path: Path, archive: ArchiveReader, target: Path) -> BundleMa
             raise ValueError(f"not of the form {FORM!r}")
         if content["sha256"] != _checksum(content):
             raise ValueError("it was changed after it was written")
+    # Nesting too deep for any reader is one way to break it.
     except (ValueError, RecursionError) as error:
         raise BundleError(f"{path}: its {MANIFEST} cannot be used: {error}") from None
     return dict(content)
@@ -233,6 +237,7 @@ def bundle(
         )
     folder = _finished_run(path)
     warn_of_damage(folder)
+    # A number over chosen tasks, or of a run that stopped early, must not travel without its mark.
     marks = (folder.config.subset, folder.config.stopped)
     notes = [each.note for each in marks if each is not None]
     check = examine_run(folder, ()).check
@@ -290,7 +295,6 @@ class UnbundledRun:
 
     @property
     def holds(self) -> bool:
-        """True if nothing that was checked differs."""
         return not self.data and not self.verdicts
 
     def to_dict(self) -> dict[str, object]:
@@ -315,6 +319,7 @@ def unbundle(
         data = support_for(folder).other_data(folder)
         count, notes = len(folder.recorded), describe_gaps(simulations_of(folder))
         check, unchecked = None, None if verify else "not asked for"
+        # Other data give other verdicts, which say nothing about those that are recorded.
         if data and verify:
             unchecked = "the data here is not that of the run"
         elif verify:

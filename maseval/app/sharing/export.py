@@ -64,6 +64,7 @@ def _write_trajectories(
     target = output or Path(f"{name_of(recording)}.{ATIF}{'.jsonl' if single else ''}")
     check_free(target, overwrite)
     every = _trajectories(recording)
+    # Before any file is made: a run without simulations leaves none behind.
     first = next(every, None)
     if first is None:
         raise NotRunError(f"{recording.path} has no finished simulation yet; nothing to export")
@@ -89,6 +90,7 @@ def _trajectories(recording: Recording) -> Iterator[tuple[str, str, list[str]]]:
     for number, conversation in enumerate(every):
         record = conversation.record
         trajectory, notes = trajectory_of(conversation)
+        # An id may hold anything, and be longer than a file system lets a name be.
         task = re.sub(r"[^A-Za-z0-9_.-]+", "-", str(record.get("task_id")))[:60].strip("-.")
         name = f"{number:05}-{task}-{record.get('trial') or 0}"
         yield name, strict_json.dumps(trajectory), notes

@@ -16,16 +16,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.examined import ExaminedRun, recompute_verdicts
+from maseval.app.results.examined import REVIEW, ExaminedRun, recompute_verdicts
 from maseval.app.results.measured import beside_official, recorded_scores
 from maseval.app.results.names import open_recording, warn_of_damage
-from maseval.app.results.recording import beside, name_of
+from maseval.app.results.recording import name_of
 from maseval.app.results.report import report as write_page
 from maseval.app.results.run_summary import run_summary
-from maseval.app.sharing.evaluations import evaluations_of
-from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.exceptions import ConfigurationError, MASEvalError, NotRunError
 from maseval.core.outcome import Outcome, RecordedReport
 from maseval.core.report import Report
+from maseval.core.storage.files import path_about
 from maseval.core.storage.redaction import redact_text, redact_value
 from maseval.interface.telemetry.otlp import (
     BATCH,
@@ -46,6 +46,7 @@ from maseval.interface.trackers import (
     parameters_of,
     send_to,
 )
+from maseval.report.checks import shown_verdicts
 from maseval.runs import RunFolder
 from maseval.runs.config import CODE, mark_of
 from maseval.runs.recording import Recording
@@ -138,7 +139,6 @@ class SentLog:
     destination: Destination
 
     def traces(self) -> set[str]:
-        """Return the ids of the traces that have arrived."""
         return {trace for line in self._lines() for trace in line.get("traces", ())}
 
     def run(self) -> tuple[str, str] | None:
@@ -162,6 +162,7 @@ class SentLog:
         except FileNotFoundError:
             return
         for line in text.splitlines():
+            # A line that was cut off notes nothing: its traces are sent once more.
             with suppress(ValueError):
                 found = json.loads(line)
                 if isinstance(found, dict) and self._key.items() <= found.items():
@@ -206,12 +207,12 @@ def sync(
 
 
 def _sync_traces(recording: Recording, destination: Destination, content: bool) -> SyncResult:
-    sent = SentLog(beside(recording, SENT), destination)
+    sent = SentLog(path_about(recording.path, SENT), destination)
     known, fresh, before = sent.traces(), 0, 0
     held, _ = recompute_verdicts(recording)
     run = ExaminedRun(held)
     receiver = destination.receiver(
-        name_of(recording), content=content, evaluations=partial(evaluations_of, run)
+        name_of(recording), content=content, evaluations=partial(_evaluations_of, run)
     )
     batch: dict[str, Report] = {}
 
@@ -229,6 +230,7 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
                 before += 1
                 continue
             batch[trace] = report
+            # Sent in batches, each of which is noted: what broke off goes on after the last one.
             if len(batch) == BATCH:
                 fresh += send()
         fresh += send() if batch else 0
@@ -243,8 +245,22 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
     return SyncResult(destination.name, destination.address, fresh, before)
 
 
+def _evaluations_of(run: ExaminedRun, report: Report) -> Iterator[Evaluation]:
+    """Yield every check of a report, and the findings about its simulation."""
+    parsed = RecordedReport(report)
+    for verdict in shown_verdicts(parsed, ()):
+        for check in verdict.get("checks", ()):
+            label = "met" if check["met"] else "not met"
+            name = f"{check['kind']}: {check['name']}"
+            yield Evaluation(name, float(check["met"]), label, check["evidence"])
+    with suppress(MASEvalError):  # the data of the run is elsewhere
+        for each in run.examine(parsed.key, REVIEW, report).findings:
+            by = f"judged by {each.by}" if each.by else each.grade
+            yield Evaluation(f"{each.source}: {each.rule}", None, each.name, f"{each} ({by})")
+
+
 def _sync_run(recording: Recording, destination: Destination) -> SyncResult:
-    sent = SentLog(beside(recording, SENT), destination)
+    sent = SentLog(path_about(recording.path, SENT), destination)
     known, digest = sent.run() or (None, None)
     with _tracked_run(recording) as run:
         if known is not None and digest == run.digest:
@@ -303,4 +319,5 @@ def _tracked_run(recording: Recording) -> Iterator[TrackedRun]:
 def _key(recording: Recording) -> str:
     if isinstance(recording, RunFolder):
         return key_of(recording.created, str(recording.config.values.get("benchmark")))
+    # A results file has no time at which it was begun: its simulations tell it apart.
     return key_of(*sorted(f"{trace_of(report):032x}" for report in recording.reports()))

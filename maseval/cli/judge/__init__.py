@@ -6,7 +6,7 @@ app = command_group(
     places={
         "ask": "maseval.cli.judge.commands:ask",
         "calibrate": "maseval.cli.judge.commands:calibrate",
-        "label": "maseval.cli.judge.label:label",
+        "label": "maseval.cli.judge.commands:label",
     },
     help="Judges: ask a model about a run, measure its error, correct its numbers by labels.",
     shown=(

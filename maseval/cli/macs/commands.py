@@ -20,7 +20,7 @@ from maseval.cli.console import (
     number_columns,
     print_json,
     print_parts,
-    stdout,
+    print_result,
     styled,
 )
 from maseval.cli.options import AsJson, Overwrite, argument, flag, option
@@ -84,10 +84,7 @@ def rates(
     Undecided assertions pass and unreadable answers fail, as in the original; both are listed.
     """
     found = commands.macs.rates(run)
-    if as_json:
-        print_json({**found.to_dict(), "path": str(found.path)})
-    else:
-        print_parts(_rate_parts(found), stdout())
+    print_result(found, _rate_parts(found), as_json)
 
 
 def _rate_parts(found: "RunRates") -> Parts:

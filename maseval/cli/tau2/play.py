@@ -26,7 +26,7 @@ from maseval.cli.console import (
     stdout,
 )
 from maseval.cli.options import TASK_OF_RUN, AsJson, argument, runs_argument
-from maseval.cli.results import finish, print_outcome
+from maseval.cli.results import finish, outcome_parts
 from maseval.cli.running import command_with, display, given_options, json_or_text
 from maseval.cli.show import print_verdict
 from maseval.core.exceptions import ConfigurationError
@@ -57,6 +57,7 @@ def play(context: typer.Context) -> None:
     console = stdout()
     terminal = PlayTerminal(console)
     played = commands.tau2.play(**given_options(context, ask=terminal.ask))
+    # The last words of the customer came after the last question for input.
     if played.view is not None:
         terminal.show_new(played.view)
     folder, task = here(played.run.folder), str(played.simulation.task)
@@ -88,11 +89,11 @@ class PlayTerminal:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._shown: int | None = None
+        # Not every Python is built with it.
         with suppress(ImportError):
             import readline  # noqa: F401  # arrows and history in what is typed
 
     def ask(self, view: "SeatView") -> "SpokenMessage":
-        """Ask until something is said or done."""
         self.show_new(view)
         with ended_by_signals():
             while True:
@@ -168,6 +169,7 @@ def _read(prompt: str) -> str:
     try:
         return input(prompt)
     except EOFError:
+        # The end of what is piped in is the end of the conversation.
         raise KeyboardInterrupt from None
 
 
@@ -209,7 +211,7 @@ def _print_address(url: str) -> None:
 def _print_result(result: RunResult, how: str) -> None:
     console = stderr()
     console.print(inert(how), soft_wrap=True)
-    print_outcome(result, console)
+    print_parts(outcome_parts(result), console)
 
 
 @with_examples(

@@ -111,6 +111,7 @@ def run(
     try:
         finish(result, chosen_stream(as_json), as_json=as_json, debug=is_debugging(context))
     except typer.Exit:
+        # An agent that cannot be rehearsed has no verdicts either; its own code says more.
         if code != NOT_REHEARSED:
             raise
     if code:
@@ -160,7 +161,6 @@ def _plan_parts(plan: "RunPlan") -> Parts:
 
 
 def about_money(cost: float | None) -> str:
-    """Format an estimate of money."""
     if cost is None:
         return "not known"
     rounded = float(f"{cost:.2g}")

@@ -78,6 +78,7 @@ def tasks(
     """List tasks, or show one of them, or a domain's tools or policy."""
     from maseval.benchmark.tau2.domains import is_domain  # help must not load it
 
+    # Words are domains up to the first that is none, which names a task, the tools or the policy.
     words = list(dropwhile(lambda word: is_domain(word) or ".py:" in word, named or ()))
     names = [*(named or ())[: len(named or ()) - len(words)], *(domain or ())]
     if words:

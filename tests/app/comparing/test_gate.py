@@ -9,7 +9,7 @@ import pytest
 
 from maseval import stats
 from maseval.app.comparing.compare import RunComparison
-from maseval.app.comparing.gate import Gate, floor_of, inline
+from maseval.app.comparing.gate import Gate, floor_of, floor_under, inline
 from maseval.commands import gate, tau2
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
@@ -197,6 +197,16 @@ def test_junit_has_a_test_for_the_gate_and_for_each_task(
 
 
 @pytest.mark.data
+def test_a_floor_errs_on_each_side_with_the_chance_that_is_accepted() -> None:
+    """Clopper & Pearson's lower limit at 95 % one-sided: 8 of 10 may come from 49.3 %."""
+    run = [Outcome("shop", str(task), 0, task < 8) for task in range(10)]
+    found = floor_under(run, 0.5, alpha=0.05).requirement
+
+    assert (found.alpha, found.verdict) == (0.05, "undecided")
+    assert found.interval.low == pytest.approx(0.49310, abs=1e-5)
+    assert floor_under(run, 0.49, alpha=0.05).requirement.verdict == "met"
+
+
 def test_a_floor_does_not_miss_verdicts_on_tasks_that_a_measure_leaves_out(tau2_data, tmp_path):
     run = tau2.run(
         domain="airline", task_id=["1", "2", "7"], agent="gold", output=tmp_path / "run"

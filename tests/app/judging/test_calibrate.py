@@ -5,7 +5,7 @@ import json
 import pytest
 
 from maseval import commands
-from maseval.app.results.calibrated import calibrations_path, read_calibrations
+from maseval.app.results.calibrated import AskedJudge, calibrations_path, read_calibrations
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.provider_errors import OverloadedError
@@ -70,9 +70,9 @@ def test_the_measurement_stands_beside_the_findings_of_that_judge_alone(pairs):
     measure(pairs, judge(found=1.0, flagged=0.0))
     [kept] = read_calibrations()
     assert kept.in_words == f"found {PAIRS} of {PAIRS}, flagged 0 of {PAIRS} when measured"
-    assert kept.is_of("policy", "scripted-judge", {}, kept.version)
-    assert not kept.is_of("policy", "scripted-judge", {"temperature": 1}, kept.version)
-    assert not kept.is_of("policy", "scripted-judge", {}, "other words")
+    assert kept.key == AskedJudge("policy", "scripted-judge", {}, kept.version).key
+    assert kept.key != AskedJudge("policy", "scripted-judge", {"temperature": 1}, kept.version).key
+    assert kept.key != AskedJudge("policy", "scripted-judge", {}, "other words").key
 
 
 def test_a_model_that_changed_behind_its_name_is_noticed(pairs):

@@ -132,9 +132,9 @@ NO_NUMBER = {
 
 
 def commands_below(command, name=""):
-    inner = getattr(command, "commands", None)
-    if inner is None:
+    if not hasattr(command, "list_commands"):
         return {name}
+    inner = {key: command.get_command(None, key) for key in command.list_commands(None)}
     return {each for key in inner for each in commands_below(inner[key], f"{name} {key}".strip())}
 
 

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from maseval.app.results.judge_requests import JudgeRequest, LabelledCase
+from maseval.app.benchmarks import JudgeRequest, LabelledCase
 from maseval.benchmark.tau2.app.judging.requests import judge_request, policy_request, request_about
 from maseval.benchmark.tau2.data_loader import load_domain_config, load_raw_task
 from maseval.benchmark.tau2.domains.releases import release_of

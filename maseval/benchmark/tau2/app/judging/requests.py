@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from maseval.app.results.judge_requests import JudgeRequest
+from maseval.app.benchmarks import JudgeRequest
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
 from maseval.benchmark.tau2.domains import UnknownDomainError
 from maseval.benchmark.tau2.formats.message import Tau2Message

@@ -43,7 +43,7 @@ def calibration_in_words(folder: Recording, about: str, judge: str) -> str | Non
     """Return how far a judge of the run was right when it was measured."""
     for each in RunJudgements(folder).about(about):
         if each.name == judge:
-            found = latest_calibration(about, each.model, each.params, each.version)
+            found = latest_calibration(each)
             return None if found is None else found.in_words
     return None
 
