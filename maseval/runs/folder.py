@@ -18,6 +18,7 @@ from maseval.core.outcome import Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, UNEVALUATED, Report
 from maseval.core.storage import strict_json
+from maseval.core.storage.files import FileState
 from maseval.core.storage.records import (
     RecordWriter,
     drop_rescued,
@@ -34,8 +35,8 @@ from maseval.runs.config_file import (
     LOCK,
     LOG,
     StoredConfig,
+    check_free,
     check_same_run,
-    check_usable,
     is_run_folder,
     read_config,
     write_config,
@@ -68,6 +69,7 @@ class RunFolder(LoggedRun):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Read the folder as it is now; ``read`` and ``open`` state the intent more clearly."""
         super().__init__(Path(path))
+        self._read_at = FileState.now(self.log)
         self.contents = contents_of(self.log)
         self.set_aside: Path | None = None
         self._end, self._size = self.contents.end, 0
@@ -123,14 +125,19 @@ class RunFolder(LoggedRun):
 
     @classmethod
     def _open(cls, path: Path, wanted: RunConfig, secrets: Secrets, changed: bool) -> "RunFolder":
+        # Checked before anything is written: what belongs to another run stays as it is.
         with writing(path, "cannot be read"):
-            check_usable(path, wanted, changed=changed)
+            found = cls(path) if is_run_folder(path) else None
+            if found is None:
+                check_free(path)
+            else:
+                check_same_run(path, found.config, wanted, changed=changed)
         with writing(path, "cannot be written to"):
             path.mkdir(parents=True, exist_ok=True)
             lock = FolderLock(path / LOCK)
         try:
             with writing(path, "cannot be written to"):
-                folder = cls._begin(path, wanted, changed)
+                folder = cls._begin(path, wanted, changed, found)
             folder._lock, folder._secrets = lock, secrets
             folder._extend_to(wanted)
             folder._take_over_rescued()
@@ -146,12 +153,16 @@ class RunFolder(LoggedRun):
         return folder
 
     @classmethod
-    def _begin(cls, path: Path, wanted: RunConfig, changed: bool) -> "RunFolder":
+    def _begin(
+        cls, path: Path, wanted: RunConfig, changed: bool, found: "RunFolder | None"
+    ) -> "RunFolder":
         begun = is_run_folder(path)
         write_config(path, read_config(path) if begun else StoredConfig(now(), wanted))
         aside = mend(path / LOG) if (path / LOG).exists() else None
-        folder = cls(path)
-        # Checked before the folder was locked, but another process may have used it since.
+        # It was read before it was locked, and another process may have written to it since. Else
+        # a long log is not read again.
+        is_as_read = found is not None and found._read_at == FileState.now(found.log)
+        folder = found if found is not None and is_as_read else cls(path)
         check_same_run(path, folder.config, wanted, changed=changed)
         folder.ended_here = (
             not folder.damaged and kept_about(folder.log).get(_ENDED) == folder._ended

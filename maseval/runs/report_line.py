@@ -282,26 +282,23 @@ def _shorten(container: Any, place: Place | None, seen: dict[int, Place], depth:
     """Return a container with references; it is the same one if it needs none."""
     if depth > _DEEPEST:
         raise RecursionError
-    is_dict, is_checked, written = isinstance(container, dict), False, container
+    is_dict, written = isinstance(container, dict), container
     if is_dict and place is not None and (_SAME in container or _LITERAL in container):
         return {_LITERAL: container}  # somebody's own, which must not be resolved
+    needs_check = is_dict
     for step, one in container.items() if is_dict else enumerate(container):
         # Nearly all are short: a call for each would take longer than all the rest.
         if (kind := type(one)) is str:
-            if len(one) < _WORTH_IT:
-                continue
-        elif kind in _SCALARS or not isinstance(one, _CONTAINERS) or not one:
+            is_short = len(one) < _WORTH_IT
+        else:
+            is_short = kind in _SCALARS or not isinstance(one, _CONTAINERS) or not one
+        if is_short:
             continue
-        if is_dict and not is_checked:
-            if not _TEXT.issuperset(map(type, container)):
-                return container  # JSON would spell the path otherwise
-            is_checked = True
+        if needs_check and not _TEXT.issuperset(map(type, container)):
+            return container  # JSON would spell the path otherwise
+        needs_check = False
         if (first := seen.get(id(one))) is not None:
-            steps, at = list[Step](), cast(Any, first)
-            while at is not None:
-                at, last = at
-                steps.insert(0, last)
-            short = {_SAME: steps}
+            short = {_SAME: _steps_to(first)}
         else:
             seen[id(one)] = here = place, step
             if kind is str or (short := _shorten(one, here, seen, depth + 1)) is one:
@@ -310,6 +307,14 @@ def _shorten(container: Any, place: Place | None, seen: dict[int, Place], depth:
             written = dict(container) if is_dict else list(container)
         written[step] = short
     return written
+
+
+def _steps_to(place: Place) -> list[Step]:
+    steps, at = list[Step](), cast(Any, place)
+    while at is not None:
+        at, last = at
+        steps.insert(0, last)
+    return steps
 
 
 def _restore(value: Any, traces: dict[str, Any]) -> Any:
