@@ -55,6 +55,7 @@ class TaskContext(Clock):
     @staticmethod
     def bind(function: Callable[P, R]) -> Callable[P, R]:
         """``function`` bound to the repetition and the agent here, in whichever thread it runs."""
+        # Now, and not in the thread, which inherits neither of them.
         context, agent = TaskContext.current(), acting_agent()
 
         @functools.wraps(function)

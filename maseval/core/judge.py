@@ -178,6 +178,7 @@ class Judge:
         record = self.record
         if record is None:
             return self._ask_until_read(question, first, messages, subject, None)
+        # Of several threads with one question the first asks, and the others take its answer.
         with record.asking(first.prompt):
             known = record.last(first.prompt, first.key)
             found = known and _read(question, known, subject)
@@ -229,6 +230,7 @@ class Judge:
                 }
             )
         if record is not None:
+            # An answer that cannot be written down would have to be paid for again.
             record.prepare()
         self.asked += 1
         started, at, spent = time.monotonic(), now(), model.usage_count

@@ -190,6 +190,8 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 "options": options,
             }
             if (known := cache.key(request)) is not None:
+                # As without a cache, the second of two equal requests is to get another answer:
+                # whoever asks again was not content with the first.
                 self._asked[known] += 1
                 key = cache.entry(known, self._asked[known])
                 kept = cache.get(key)
@@ -212,6 +214,7 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             return response
 
         if kept is not None:
+            # Number 0, as no request was made.
             response = ask(CallAttempt(0, 0.0))
         else:
             policy = self.policy or default_policy()

@@ -53,6 +53,7 @@ class ReasoningMemory:
         if response.reasoning:
             self._by_call[call] = response.reasoning
         else:
+            # Otherwise this answer would get the thoughts of an earlier one.
             self._by_call.pop(call, None)
 
     def select(

@@ -95,6 +95,7 @@ def change_annotations(
     """Replace the tags and the note by what ``change`` makes of the present ones."""
     path = annotations_path(run)
     with locked(path):
+        # Anew under the lock, as somebody else may have changed them.
         before = read_annotations(run)
         after = change(before)
         if after != before:

@@ -61,6 +61,7 @@ class KeptResponses:
         response_id = f"resp_{uuid4().hex}"
         kept = [each for each in chat["messages"] if each.get("role") != "system"]
         self._conversations[response_id] = [*kept, message]
+        # A client may send the id of an item instead of the item.
         self._items |= {item["id"]: item for item in output}
         usage = answer.get("usage") or {}
         asked, answered = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)

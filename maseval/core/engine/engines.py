@@ -123,6 +123,7 @@ class Threads:
     def submit(self, repetition: Repetition) -> None:
         limit = math.inf if repetition.timeout is None else repetition.timeout
         self._unfinished[repetition] = time.monotonic() + limit
+        # It waits until its thread is there as well: see the class.
         if len(self._unfinished) > self._threads:
             self._held.append(repetition)
         else:

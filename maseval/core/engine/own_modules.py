@@ -59,6 +59,7 @@ def copy_modules(modules: Mapping[str, str], folder: Path) -> None:
 
 def find_modules(modules: Mapping[str, str], folders: Sequence[str]) -> None:
     """Let this process import what another one of this machine has imported, from these files."""
+    # Behind its own, by which this process has imported already.
     sys.path.extend(one for one in folders if one not in sys.path and Path(one).is_dir())
     sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Finder)]
     sys.meta_path.append(_Finder(modules))

@@ -81,6 +81,7 @@ class RemoteWorkers(ABC):
         """Give what waits to those of the processes that are there and have least to do."""
         ready = [each for each in processes if each.is_ready]
         while self.waiting and ready:
+            # Evenly, so that a run of few repetitions uses all processes.
             process = min(ready, key=lambda each: each.working)
             if process.working >= room:
                 break
@@ -122,6 +123,7 @@ class RemoteWorkers(ABC):
         self._end(repetition, error)
 
     def _end(self, repetition: Repetition, error: MASEvalError) -> None:
+        # What it used is not known: it was counted in another process, which did not send it.
         repetition.context.registry.close()
         self.finished.append((repetition, repetition.outcome(error, "setup")))
 

@@ -153,6 +153,7 @@ class Repetition:
             let_interrupts_pass(error)
             return self.outcome(error, "engine")
         finally:
+            # What still works for it, such as a tool's thread, is not counted any more.
             registry.close()
             self.context.end()
 
@@ -172,6 +173,7 @@ class Repetition:
         self.context.abandoned = True
         usage = collect_copy("usage", self.context.registry.collect_usage)
         self.context.registry.close()
+        # Whatever hangs may hold up its own end, too.
         self.context.end(wait=False)
         return usage
 
@@ -212,6 +214,7 @@ class Repetition:
         }
         if self.recorded is not None:
             # The usage is that of the evaluation alone: the report before it has the rest.
+            # Its earlier attempts stand in the log beside it, where readers add them up.
             renewed = {key: report[key] for key in ("status", "error", "eval", "usage")}
             report = cast(Report, {**self.recorded, **renewed, "attempts": []})
         return RepetitionResult(report, status, error)
@@ -239,6 +242,7 @@ class Repetition:
             self._stage,
             traces=traces,
             config=config,
+            # After the evaluation, for which a model may have been asked.
             usage=collect_safely("usage", benchmark.collect_all_usage),
             evaluation=evaluation,
             final_answer=answer,

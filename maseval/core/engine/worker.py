@@ -89,6 +89,7 @@ def run_in_time(repetition: Repetition) -> RepetitionResult:
         target=lambda: finished.append(run(repetition.run)), daemon=True, name="maseval-worker"
     )
     thread.start()
+    # Python raises for a longer wait than the system can make.
     thread.join(min(repetition.timeout, threading.TIMEOUT_MAX))
     return finished[0] if finished else repetition.given_up()
 

@@ -67,6 +67,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             hidden.unlink()
         raise
+    # The name stands in the folder, which must reach the disk as well.
     sync_folder(path.parent)
 
 
@@ -106,6 +107,7 @@ def atomic_folder(target: Path, check: Callable[[], object]) -> Iterator[Path]:
     try:
         yield hidden
         check()
+        # Unlike a file, a folder cannot be replaced in one step.
         if target.exists():
             target.rename(former)
         try:

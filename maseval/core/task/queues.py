@@ -347,6 +347,7 @@ def task_queue(tasks: TasksToRun) -> BaseTaskQueue:
             raise ConfigurationError(
                 f"tasks is {value_or_type(tasks)}; give a Task, a queue or a list of tasks"
             )
+    # Raises for an id that two tasks have.
     tasks_by_id(queue.to_list())
     return queue
 

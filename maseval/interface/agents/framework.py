@@ -95,6 +95,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         """What a framework adds to the log entry of a turn."""
         self._clock = Clock.here()
         self._times: list[str] = []
+        # Not by the agent itself, which need not have a hash.
         _adapters[id(agent_instance), id(self._clock)] = self
         self._prepare()
 

@@ -110,6 +110,7 @@ class OutsideAgentAdapter(AgentAdapter):
         if is_first and (self.policy is not None or self.tools):
             told = {"policy": self.policy or "", "tools": self.describe_tools()}
             texts = [_INSTRUCTIONS.format(**told), query]
+        # It must not go on acting once it has replied, while the customer reads.
         with self._served.gate.turn() if self._served else nullcontext():
             reply = self._ask(texts)
         if len(reply) > LONGEST_REPLY:
