@@ -127,6 +127,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         return None
 
     def gather_traces(self) -> JsonObject:
+        # One form for all frameworks: whoever reads a report need not know which it was.
         messages = self.openai_messages().to_list()
         return {
             **super().gather_traces(),

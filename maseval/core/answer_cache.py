@@ -122,6 +122,7 @@ def _kept_part(response: ChatResponse) -> dict[str, Any]:
 
 
 def _hash(value: object) -> str:
+    # Two clients may write one request in different orders.
     text = json.dumps(value, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -358,6 +358,7 @@ class Benchmark(ABC):
         it in the copy.
         """
         twin = copy.copy(self)
+        # They belong to the process that delivers reports: every event is told once.
         twin.callbacks, twin.callback_handler = [], CallbackHandler()
         twin._default_tasks, twin._default_agent_data = None, {}
         twin.tasks, twin.reports = SequentialTaskQueue([]), []

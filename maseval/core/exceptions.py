@@ -177,6 +177,7 @@ class OutputExistsError(MASEvalError, FileExistsError):
 
 
 _EXHAUSTED = frozenset({errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
+# As Python words it, which has no class of error for that.
 _NO_THREAD = "can't start new thread"
 
 
@@ -197,10 +198,10 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 def is_machine_failure(error: BaseException) -> bool:
     """Return True if memory, disk, files or threads of this machine ran out."""
     return any(
-        isinstance(each, MemoryError)
-        or (isinstance(each, OSError) and each.errno in _EXHAUSTED)
-        or (isinstance(each, RuntimeError) and str(each) == _NO_THREAD)
-        for each in causes(error)
+        isinstance(cause, MemoryError)
+        or (isinstance(cause, OSError) and cause.errno in _EXHAUSTED)
+        or (isinstance(cause, RuntimeError) and str(cause) == _NO_THREAD)
+        for cause in causes(error)
     )
 
 

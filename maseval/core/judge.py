@@ -167,6 +167,7 @@ class Judge:
         asked = {"model": who["model"], "messages": messages, "params": who["params"]}
         if question.schema is not None:
             asked["schema"] = question.schema
+        # All that the answer depends on: a template with one word changed is another question.
         text = json.dumps(asked, sort_keys=True, default=str)
         about = key or self.key or (None if here is None else here.judged)
         first = Judgement(

@@ -368,7 +368,6 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
 
 
 def _strip_history_keys(message: Message) -> Message:
-    """Return a message of a history as a model takes it."""
     thought = reasoning_of(message)
     return {**openai_form(message), "reasoning": thought} if thought else openai_form(message)
 

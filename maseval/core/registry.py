@@ -186,24 +186,36 @@ class ComponentRegistry:
         everything = self._everything(_gathers_traces).items()
         return _collect(
             "traces",
-            {key: one for key, one in everything if isinstance(one, TraceableMixin)},
-            lambda one, key: {"name": key[1], **one.gather_traces()},
+            {
+                key: component
+                for key, component in everything
+                if isinstance(component, TraceableMixin)
+            },
+            lambda component, key: {"name": key[1], **component.gather_traces()},
         )
 
     def collect_configs(self) -> JsonObject:
         """Return the configuration of each component, and of the machine under ``benchmark``."""
         everything = self._everything(_gathers_config).items()
-        known: dict[Key, Any] = {key: one for key, one in everything if _gathers_config(one)}
+        known: dict[Key, Any] = {
+            key: component for key, component in everything if _gathers_config(component)
+        }
         configs = _collect(
-            "config", known, lambda one, key: {"name": key[1], **one.gather_config()}
+            "config", known, lambda component, key: {"name": key[1], **component.gather_config()}
         )
         return {**configs, "benchmark": self._benchmark_config}
 
     def collect_usage(self) -> JsonObject:
         """Return the usage of each component; also added to the totals."""
         components = self._shelf.components.copy()
-        tracked = {k: one for k, one in components.items() if isinstance(one, UsageTrackableMixin)}
-        return _collect("usage", tracked, lambda one, key: self._note(one.gather_usage(), key))
+        tracked = {
+            k: component
+            for k, component in components.items()
+            if isinstance(component, UsageTrackableMixin)
+        }
+        return _collect(
+            "usage", tracked, lambda component, key: self._note(component.gather_usage(), key)
+        )
 
     def _note(self, told: Usage, key: Key) -> JsonObject:
         category, name = key

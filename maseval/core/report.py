@@ -247,11 +247,11 @@ def gathering_failure(what: str, component: object, exception: Exception) -> dic
 def gathering_failures(traces: Mapping[str, object]) -> list[str]:
     """Name each component whose traces could not be gathered, with the reason."""
     groups = {name: part for name, part in traces.items() if isinstance(part, Mapping)}
-    named = {f"{group}:{name}": each for group, of in groups.items() for name, each in of.items()}
-    failed = {name: each for name, each in {**groups, **named}.items() if _is_failure(each)}
+    named = {f"{group}:{name}": part for group, of in groups.items() for name, part in of.items()}
+    failed = {name: part for name, part in {**groups, **named}.items() if _is_failure(part)}
     if traces.keys() == {"error", "error_type"}:
         failed = {"all components": traces}
-    return [f"{name} ({each['error_type']}: {each['error']})" for name, each in failed.items()]
+    return [f"{name} ({part['error_type']}: {part['error']})" for name, part in failed.items()]
 
 
 def _is_failure(part: object) -> bool:

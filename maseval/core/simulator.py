@@ -336,6 +336,7 @@ def _fill(template: str | None, **values: object) -> str:
 
 def _json_object(output: str) -> JsonObject:
     """Return the JSON object in a model's response, ignoring any text around it."""
+    # Many models explain their answer, or put it into a fence.
     first, last = output.find("{"), output.rfind("}")
     try:
         found = json.loads(output[first : last + 1] if -1 < first < last else output.strip())

@@ -27,6 +27,7 @@ class Usage:
     def __add__(self, other: "Usage") -> "Usage":
         if not isinstance(other, Usage):
             return NotImplemented
+        # Its tokens must not be lost because it stands on the right.
         if isinstance(other, TokenUsage):
             return other + self
         return _add_shared_fields(Usage(), self, other)
@@ -43,9 +44,9 @@ class Usage:
     def from_dict(cls, data: Mapping[str, object]) -> "Usage":
         """Read a record that ``to_dict`` wrote; one with input tokens is a ``TokenUsage``."""
         record = TokenUsage() if "input_tokens" in data else cls()
-        for each in fields(record):
-            if data.get(each.name) is not None:
-                setattr(record, each.name, data[each.name])
+        for part in fields(record):
+            if data.get(part.name) is not None:
+                setattr(record, part.name, data[part.name])
         record.units = dict(record.units)
         return record
 

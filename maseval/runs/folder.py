@@ -169,6 +169,7 @@ class RunFolder(LoggedRun):
         )
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
         folder._size = folder.log.stat().st_size
+        # With its configuration first, a log can be read when config.json is lost.
         if folder._end == BEGINNING:
             folder._append(folder._writer, config_record(folder.config, folder.created))
         return folder
@@ -204,12 +205,18 @@ class RunFolder(LoggedRun):
         """
         again = RERUN_STATUSES if retry_failed else frozenset()
         places = self.contents.places
-        return [one for one in self.planned if one not in places or places[one].status in again]
+        return [
+            simulation
+            for simulation in self.planned
+            if simulation not in places or places[simulation].status in again
+        ]
 
     def unevaluated(self) -> list[Simulation]:
         """Return the planned simulations whose evaluation failed, to be made again by itself."""
         recorded = self.recorded
-        return [one for one in self.planned if recorded.get(one) in UNEVALUATED]
+        return [
+            simulation for simulation in self.planned if recorded.get(simulation) in UNEVALUATED
+        ]
 
     def append(self, report: Report) -> None:
         """``append_all`` for one report."""
@@ -401,7 +408,7 @@ class RunFolder(LoggedRun):
         if grown or wanted.code_version != old.code_version:
             new = wanted.with_cell_of(old) if grown else old.with_code_of(wanted)
             new = new.after(old) if self.recorded else new
-        cells = [list(cell_of(each.values).items()) for each in (old, wanted)]
+        cells = [list(cell_of(config.values).items()) for config in (old, wanted)]
         if cells[1] and cells[0] != cells[1]:  # the grid got more factors, or another order
             new = new.with_cell_of(wanted)
         if new is not old:
@@ -414,7 +421,7 @@ class RunFolder(LoggedRun):
     def _closing(self) -> dict[str, object]:
         """Return the line that ends a session, for ``counts_at_end``."""
         recorded = self.recorded
-        ended = [recorded[one] for one in self.planned if one in recorded]
+        ended = [recorded[simulation] for simulation in self.planned if simulation in recorded]
         failed = sum(status in NO_VERDICT_STATUSES for status in ended)
         return {
             "kind": "closed",
@@ -427,6 +434,7 @@ class RunFolder(LoggedRun):
         }
 
 
+# Enough to notice code that spoils every report; reading all of them would double the work.
 _LOOKED_AT = 20
 _ENDED = "ended"
 

@@ -84,7 +84,6 @@ class LabelFile:
 
     @property
     def labels(self) -> list[Label]:
-        """The label of each labeller on each conversation, by question."""
         return list(self._labels.values())
 
     def order(self, simulations: Iterable[Simulation]) -> list[Simulation]:
@@ -114,6 +113,7 @@ class LabelFile:
         if self._salt is not None:
             return self._salt
         with locked(self.path):
+            # Somebody else may have begun the file since it was looked for.
             self._read()
             if self._salt is None:
                 self._salt = secrets.token_hex(16)

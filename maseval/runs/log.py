@@ -223,6 +223,7 @@ class LogReading:
         self._begun = True
         expected = BEGINNING if before is None else before.link
         gap = named.number - expected.number - self._missing
+        # Once for each gap: the lines behind it are right about their own numbers.
         self._missing += gap
         if gap > 0:
             missing = "a line before it is" if gap == 1 else f"{gap} lines before it are"

@@ -31,6 +31,7 @@ from maseval.core.storage.files import FileState, write_json
 from maseval.core.words import excerpt
 
 LINK = "after"
+# Of a SHA-256: nobody finds another line with the same 128 bits.
 _DIGITS = 32
 # A line is many kilobytes long; the usual buffer would cut it into pieces.
 _BUFFER = 1 << 20
@@ -175,7 +176,7 @@ def report_record(report: Mapping[str, object], shared: str | None) -> dict[str,
 
 def report_text(record: Mapping[str, object]) -> str:
     """Return the JSON of a report's line, with its index line before all that is long."""
-    left = (each for each in record if each not in (*_HEAD, INDEX, "traces"))
+    left = (key for key in record if key not in (*_HEAD, INDEX, "traces"))
     head, rest, traces = (
         strict_json.dumps(part)
         for part in (
@@ -185,7 +186,7 @@ def report_text(record: Mapping[str, object]) -> str:
         )
     )
     # Made from what was written, where an agent's own kind of number is a text.
-    first, others, traced = (loads_object(each.encode("ascii")) for each in (head, rest, traces))
+    first, others, traced = (loads_object(part.encode("ascii")) for part in (head, rest, traces))
     index = strict_json.dumps(_index_of({**first, **others, "traces": traced}))
     return f'{head[:-1]}, "{INDEX}": {index}, {rest[1:-1]}, "traces": {traces}}}'
 

@@ -114,6 +114,7 @@ def _event(chunk: Mapping[str, object]) -> bytes:
     return b"data: " + encode(chunk) + b"\n\n"
 
 
+# More than any conversation has, and less than would fill a machine's memory.
 LONGEST = 64 * 1024 * 1024
 _DIGITS = 15
 

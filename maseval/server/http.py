@@ -49,6 +49,7 @@ _Connection = socket.socket | tuple[bytes, socket.socket]
 class QuietHTTPServer(ThreadingHTTPServer):
     """A server of threads that ends at once; it hangs up on clients that keep their connections."""
 
+    # A client that keeps its connection open must not keep the program from ending.
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
@@ -282,6 +283,7 @@ class ChatServer(QuietHTTPServer):
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+        # From here on nobody can connect; what is under way is waited for.
         self.server_close()
         self._wait_for_answers()
         self.hang_up()

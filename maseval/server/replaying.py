@@ -188,6 +188,7 @@ class ReplayServer(ChatServer):
         """Return the next recorded answer to a request; when all were played, the first again."""
         with self._lock:
             following = self._asked[key] + 1
+            # In turn, as whoever asked twice was given two answers when they were recorded.
             for time in (following,) if self._upstream else (following, 1):
                 entry = self.cache.entry(key, time)
                 answer = self.cache.load(entry)
@@ -341,6 +342,7 @@ class Upstream:
         )
         try:
             with self._opener.open(question, timeout=_TIMEOUT) as response:
+                # One byte beyond the limit shows that there is more.
                 return _parse_answer(response.read(_MOST + 1))
         except urllib.error.HTTPError as error:
             with error:

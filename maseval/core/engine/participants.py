@@ -94,7 +94,7 @@ class SetupHooks(NamedTuple):
     ) -> Sequence[Evaluator]:
         evaluators: Sequence[Evaluator]
         evaluators = self._call("setup_evaluators", environment, self.task, agents, user)
-        if not _is_list(evaluators) or not all(callable(one) for one in evaluators):
+        if not _is_list(evaluators) or not all(callable(evaluator) for evaluator in evaluators):
             raise HookResultError(
                 f"setup_evaluators() returned {evaluators!r}; it must return a list of evaluators"
             )
@@ -170,6 +170,7 @@ def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
+# A run asks this for every hook of every repetition.
 @cache
 def _takes_seeds(benchmark: type, hook: str) -> bool:
     parameters = inspect.signature(getattr(benchmark, hook)).parameters.values()

@@ -294,6 +294,7 @@ class Repetition:
         reference: Reference | None = None,
     ) -> list[JsonObject]:
         """Return the evaluators' results; if traces are missing after a failure, that is it."""
+        # A judge costs money, and would judge what nobody counts.
         self.context.check_timeout()
         if reference is not None:
             reference.check()
@@ -309,7 +310,7 @@ class Repetition:
                     "gather_traces()"
                 ) from error
             raise
-        if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+        if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
             raise HookResultError(
                 f"evaluate() returned {results!r}; it must return a list of dicts, one for each "
                 "evaluator"

@@ -125,11 +125,12 @@ class RunInProgress:
                     more = self._start_next()
                 if not self._running:
                     return
+                # Anywhere else Ctrl-C waits: a report that is being stored is not to be lost.
                 with interrupts.let_through():
                     self._workers.wait()
                 ended = self._take_ended()
                 while group := list(islice(ended, _STORED_AT_ONCE)):
-                    final = [each for each in group if not self._try_again(*each)]
+                    final = [ended for ended in group if not self._try_again(*ended)]
                     self._report_all(final)
                     for _, outcome in final:
                         self._check_failure(outcome)
@@ -195,7 +196,6 @@ class RunInProgress:
             self._announce("on_task_end", task=task, result=report)
 
     def _check_failure(self, outcome: RepetitionResult) -> None:
-        """Raise the exception if a ``fail_on_*`` flag says that it ends the run."""
         if self._owner.stop_when_hopeless and self._lost_cause.note(outcome.exception):
             self._owner.stop()
         if outcome.exception is not None and _ends_run(self._owner, outcome.status):

@@ -169,6 +169,7 @@ def lock(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool:
     """
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
+        # Not ``lockf``, whose locks belong to the process: two openings in one would share them.
         fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _HELD:
@@ -202,7 +203,6 @@ class Scratch:
         return place
 
     def get(self, place: int) -> Any:
-        """Return the value that was laid aside there."""
         return json.loads(os.pread(self._file.fileno(), self._lengths[place], place))
 
 

@@ -28,6 +28,7 @@ from maseval.core.storage.files import sync_folder
 logger = logging.getLogger(__name__)
 
 _RESCUED = "maseval-rescued-"
+# The system puts each write at the end, wherever that is by then.
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
@@ -225,6 +226,7 @@ def _start_of_last_line(file: BinaryIO) -> int:
 
     if not os.fstat(file.fileno()).st_size:
         return 0
+    # A line may have many megabytes, of which only the beginning is wanted.
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.rfind(b"\n") + 1
 

@@ -60,7 +60,7 @@ class ArchiveReader:
         self._unpacked = 0
         with self._named_errors():
             self._archive = zipfile.ZipFile(file)
-            self.names = [_checked_name(each, expected) for each in self._archive.infolist()]
+            self.names = [_checked_name(info, expected) for info in self._archive.infolist()]
             twice = {name for name in self.names if self.names.count(name) > 1}
         if twice:
             raise ArchiveError(f"{path} holds {min(twice)!r} twice; ask for another copy")

@@ -221,7 +221,7 @@ class InformativeSubsetQueue(SequentialTaskQueue):
         super().__init__(
             self._all_tasks
             if self._indices is None
-            else [self._all_tasks[each] for each in self._indices]
+            else [self._all_tasks[position] for position in self._indices]
         )
 
     @property

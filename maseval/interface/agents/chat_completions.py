@@ -92,6 +92,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         """Let the running repetition report the model, unless it is registered already."""
         context = Clock.here()
         if isinstance(context, TaskContext):
+            # The benchmark may have made the model by ``get_model_adapter``.
             with suppress(DuplicateComponentError):
                 context.registry.register("models", f"{self.name}_model", self.agent)
             self._counted_as_model = True

@@ -128,6 +128,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         """Return an adapter for an agent that works for this one and has none of its own."""
         number = len(self.members) + 1
         name = getattr(agent, "name", None) or getattr(agent, "role_name", None)
+        # What a framework calls all of its agents tells nobody which one it was.
         title = "member" if name in (None, *_NO_NAMES) else str(name)
         if title in ("member", self.name, *self.members):
             title = f"{title} {number}"
@@ -135,7 +136,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         return made
 
     def gather_traces(self) -> JsonObject:
-        spoken = {name: one.openai_messages().to_list() for name, one in self.members.items()}
+        spoken = {name: member.openai_messages().to_list() for name, member in self.members.items()}
         return {**super().gather_traces(), **self._team_traces(spoken)}
 
     def _team_traces(self, spoken: Mapping[str, object]) -> JsonObject:
@@ -147,15 +148,15 @@ class FrameworkAgentAdapter(AgentAdapter):
         mine = work_of(super().gather_usage(), self.call_seconds)
         return {
             self.name: mine,
-            **{name: one.team()[one.name] for name, one in self.members.items()},
+            **{name: member.team()[member.name] for name, member in self.members.items()},
         }
 
     def gather_usage(self) -> Usage:
         used = super().gather_usage()
-        for one in self.members.values():
+        for member in self.members.values():
             if self._cost_calculator is not None:
-                one.use_prices(self._cost_calculator, self._assumed_model_id)
-            used += one.gather_usage()
+                member.use_prices(self._cost_calculator, self._assumed_model_id)
+            used += member.gather_usage()
         return used
 
     def _gave_up(self, error: Exception) -> bool:
@@ -321,8 +322,8 @@ def member_name(agent: Any) -> str | None:
 def reachable_from(agent: Any, others: Callable[[Any], Iterable[Any]]) -> list[Any]:
     """Return the agent and all others that it reaches, at any depth, each once."""
     found = [agent]
-    for one in found:  # which grows meanwhile
-        for other in others(one):
+    for member in found:  # which grows meanwhile
+        for other in others(member):
             if all(other is not known for known in found):
                 found.append(other)
     return found
@@ -455,7 +456,9 @@ class Tool:
 
 def describe_tools(tools: Tools) -> list[Tool]:
     """Return every function with its name, description and full schema."""
-    named = tools.items() if isinstance(tools, Mapping) else ((None, each) for each in tools)
+    named = (
+        tools.items() if isinstance(tools, Mapping) else ((None, function) for function in tools)
+    )
     return [
         Tool(told["name"], told["description"], told["parameters"], function)
         for name, function in named

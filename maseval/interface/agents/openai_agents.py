@@ -188,6 +188,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self.used.append(tokens_of(answer.usage))
         run, before = MessageHistory(), self.messages_for_others[self._earlier :]
         add_inputs(run, [*self._asked_by_others, *answer.to_input_items()])
+        # Each request tells the whole run again; what was known keeps its time.
         for known, message in zip(before, run, strict=False):
             message["timestamp"] = known["timestamp"]
         self.messages_for_others[self._earlier :] = run
@@ -352,7 +353,6 @@ def observer(**given: Any) -> Any:
 
 
 def tokens_of(usage: Any) -> TokenUsage:
-    """Convert the SDK's count of tokens."""
     details = usage.input_tokens_details
     return TokenUsage.from_chat_response_usage(
         {

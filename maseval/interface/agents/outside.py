@@ -31,6 +31,7 @@ from maseval.interface.agents.mcp import ServedTools, serve_tools
 
 SERVER = "maseval"
 TURN_SECONDS = 300.0
+# An agent may think aloud for hours, and its report must stay readable.
 _MOST_UPDATES, _LONGEST_UPDATE = 2_000, 20_000
 LONGEST_REPLY = 1_000_000
 

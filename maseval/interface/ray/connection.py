@@ -166,6 +166,7 @@ class Head:
                 answered = time.monotonic()
             except OSError:
                 self.is_lost = time.monotonic() - answered >= self._patience
+        # Whoever can check has said it by now; otherwise they wait within Ray.
         if self.is_lost and not self._closed.wait(2 * self._between):
             logger.error(self._sentence)
 

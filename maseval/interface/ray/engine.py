@@ -93,7 +93,7 @@ class RayWorkers(RemoteWorkers):
 
     def _leave(self) -> None:
         """Keep the actors that have nothing to do, and end all others."""
-        idle = [one for one in self.actors if one.is_ready and not one.working]
+        idle = [actor for actor in self.actors if actor.is_ready and not actor.working]
         self._engine.kept += idle
         if not self._connection.head.is_lost:  # a call would wait for a head that is gone
             with suppress(Exception):  # the connection may be what is gone
@@ -282,7 +282,6 @@ class RayEngine(RemoteEngine):
         self._connection: Connection | None = None
 
     def workers(self, job: Job) -> RayWorkers:
-        """Return the workers of one run."""
         return RayWorkers(self, job)
 
     def shared(self, size: int) -> "RayEngine":

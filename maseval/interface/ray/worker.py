@@ -52,6 +52,7 @@ class RayWorker(Worker):
         # Before the variables are set: what was sent here is no secret of this machine.
         self._secrets = own_secrets(given.environment)
         os.environ.update(given.environment)
+        # Ray keeps what its workers print, and shows it to all who use the cluster.
         every = Secrets.of({})
         sys.stdout, sys.stderr = _Redacted(sys.stdout, every), _Redacted(sys.stderr, every)
         super().equip(given)
