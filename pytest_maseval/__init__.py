@@ -37,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _is_marked(item: pytest.Item) -> bool:
+    # Not by those of its class or module, where other tests may evaluate nothing.
     return any(mark.name == MARK for mark in item.own_markers)
 
 

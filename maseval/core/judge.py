@@ -180,6 +180,8 @@ class Judge:
         if record is None:
             return self._ask_until_read(question, first, messages, subject, None)
         # Of several threads with one question the first asks, and the others take its answer.
+        # Of several threads with one question the first asks, and the others take its answer.
+        # Of several threads with one question the first asks, and the others take its answer.
         with record.asking(first.prompt):
             known = record.last(first.prompt, first.key)
             found = known and _read(question, known, subject)
@@ -231,6 +233,8 @@ class Judge:
                 }
             )
         if record is not None:
+            # An answer that cannot be written down would have to be paid for again.
+            # An answer that cannot be written down would have to be paid for again.
             # An answer that cannot be written down would have to be paid for again.
             record.prepare()
         self.asked += 1
@@ -284,6 +288,7 @@ def _read(question: Question[Any], judgement: Judgement, subject: object) -> Jud
         reason = error.message if isinstance(error, MASEvalError) else str(error)
         found: dict[str, Any] = {"answer": None, "undecided": reason or type(error).__name__}
         return judgement.model_copy(update=found)
+    # Also of an answer out of the record: the check may have become stricter since.
     checked = Checked(answer, []) if question.check is None else question.check(answer, subject)
     found = {
         "answer": checked.answer.model_dump(mode="json"),

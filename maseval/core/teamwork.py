@@ -138,6 +138,7 @@ def _tokens(
 ) -> tuple[float | None, float | None]:
     """Return the tokens that were read and written; None if nobody counted them."""
     used = [(call.input_tokens, call.output_tokens) for call in logged]
+    # A framework that reports no tokens has not counted them.
     if counted not in (None, (0, 0), (None, None)) or not used:
         used.append(counted or (None, None))
     known = [[each for each in side if each is not None] for side in zip(*used, strict=True)]

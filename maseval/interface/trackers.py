@@ -23,6 +23,7 @@ from maseval.interface.telemetry.otlp import DeliveryError
 from maseval.stats.summary import Estimate
 
 OVERALL = ""
+# Of a parameter; trackers refuse longer ones.
 _LONGEST = 500
 
 
@@ -123,6 +124,7 @@ def send_to(name: str, run: TrackedRun, where: str | None, known: str | None = N
 
 PROJECT = "maseval"
 _KEY = "maseval.key"
+# MLflow takes no more parameters in one request.
 _MOST_AT_ONCE = 100
 _LOCAL = "sqlite:"
 # By itself it would try for minutes to reach a server that is down, and print addresses.

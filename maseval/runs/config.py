@@ -147,6 +147,7 @@ class RunConfig:
         """
         names = {key: config[key] for key in config if key in _NAMES}
         try:
+            # Read back: tuples and the like are to be what a reader will find.
             values = json.loads(_canonical({**clean(config), **names}))
         except (TypeError, ValueError) as error:
             raise ConfigurationError(

@@ -43,7 +43,14 @@ from maseval.runs.config_file import (
 )
 from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError, writing
 from maseval.runs.lock import FolderLock
-from maseval.runs.log import config_record, contents_of, kept_about, read_head, shared_id
+from maseval.runs.log import (
+    config_record,
+    contents_of,
+    kept_about,
+    read_head,
+    report_head,
+    shared_id,
+)
 from maseval.runs.recording import LoggedRun, is_waiting, rescued_reports
 from maseval.runs.report_line import (
     BEGINNING,
@@ -232,9 +239,9 @@ class RunFolder(LoggedRun):
             self._added[self._place(line)] = None
 
     def _place(self, line: LogLine) -> Simulation:
-        head = read_head(line.text)
-        self.contents.place(simulation_of(head), line, head)
-        return simulation_of(head)
+        head = report_head(read_head(line.text))
+        self.contents.place(*head, line)
+        return head[0]
 
     def check_written(self) -> None:
         """Raise unless the log holds what was recorded; of many reports some are looked at.
@@ -388,6 +395,7 @@ class RunFolder(LoggedRun):
             return lines
 
     def _shared_as(self, benchmark: object) -> str:
+        # By identity: it is large, and one object for all reports of a session.
         if self._shared is None or self._shared[0] is not benchmark:
             name = shared_id(benchmark)
             if name not in self.contents.shared:

@@ -155,6 +155,7 @@ class LoggedRun:
         for the next process, when nobody could tell that the log was not edited since. Only one
         thread at a time may call this.
         """
+        # Before reading: what is added meanwhile is then noticed the next time.
         seen, before = FileState.now(self.log), self._seen
         if seen == before:
             return None
@@ -167,7 +168,7 @@ class LoggedRun:
             self._reading.take(line)
         known, self._seen = len(self.damaged), seen
         self.contents = self._reading.finish(Seal.read(self.path))
-        new = self._reading.take_new()
+        new = self._reading.take_new() & self.contents.places.keys()
         # A line that does not count any more may have brought an earlier report back.
         return new if grown and known == len(self.damaged) else {*self.contents.places}
 

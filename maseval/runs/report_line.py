@@ -159,6 +159,7 @@ _REPORT_TYPES: dict[str, type | UnionType] = {
 
 def report_record(report: Mapping[str, object], shared: str | None) -> dict[str, object]:
     """Return a report as a line; its head comes first, for ``heads`` to find."""
+    # The id stands first, so that a list needs the head of each line alone.
     simulation = Simulation.of(cast(Report, report))
     traces = report.get("traces")
     once = {"traces": without_repeats(traces)} if isinstance(traces, Mapping) else {}

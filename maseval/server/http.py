@@ -72,6 +72,7 @@ class QuietHTTPServer(ThreadingHTTPServer):
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def process_request(self, request: _Connection, client_address: object) -> None:
+        # ``hang_up`` goes through them in another thread.
         with self._opening:
             self._connections.add(request)
         super().process_request(request, client_address)
@@ -119,6 +120,8 @@ class _ChatHandler(BaseHTTPRequestHandler):
 
     def _answer(self, request: RequestBody) -> None:
         try:
+            # All of it is made before the status is sent, so that a failure can still be told.
+            # All of it is made before the status is sent, so that a failure can still be told.
             # All of it is made before the status is sent, so that a failure can still be told.
             streams = bool(request.get("stream"))
             kept = self.server.responses
@@ -178,6 +181,8 @@ class _ChatHandler(BaseHTTPRequestHandler):
     def _stream(self, events: Iterable[bytes]) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        # Nobody knows the length beforehand: the end of the connection is that of the answer.
+        # Nobody knows the length beforehand: the end of the connection is that of the answer.
         # Nobody knows the length beforehand: the end of the connection is that of the answer.
         self.send_header("Connection", "close")
         self.end_headers()

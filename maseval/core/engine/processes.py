@@ -121,6 +121,7 @@ class ProcessWorkers(RemoteWorkers):
             self._engine.keep(idle)
 
     def begin(self) -> None:
+        # Once for all of them, as it may be large.
         self._run = pack_run(self.job.setting)
         for _ in range(self._count):
             self._start()
@@ -194,9 +195,13 @@ class ProcessWorkers(RemoteWorkers):
             assignment.deaths += 1
             if assignment.deaths < _MOST_DEATHS:
                 # Any of those in it may have killed it: from now on each has a process of its own.
+                # Any of those in it may have killed it: from now on each has a process of its own.
+                # Any of those in it may have killed it: from now on each has a process of its own.
                 self._suspects.append(assignment)
             else:
                 self.abandon(assignment.repetition, assignment.deaths, place.node, why)
+        # In place of one that worked alone, ``wait`` starts another if there are suspects left.
+        # In place of one that worked alone, ``wait`` starts another if there are suspects left.
         # In place of one that worked alone, ``wait`` starts another if there are suspects left.
         if not process.is_alone:
             self._start()

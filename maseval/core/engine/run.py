@@ -58,6 +58,7 @@ class RunInProgress:
         self._agent_data_of = agent_data_of
         self._engine = engine
         self._announce = Announcer(owner).announce
+        # That of the caller: repetitions see the variables it has set.
         self._context = copy_context()
         self._lost_cause = LostCause()
         self._planned = self._plan()
@@ -139,6 +140,8 @@ class RunInProgress:
         except BaseException:
             self._report_all(list(self._take_ended()))
             # Their results come too late for the record, but what they used was paid for.
+            # Their results come too late for the record, but what they used was paid for.
+            # Their results come too late for the record, but what they used was paid for.
             for repetition in self._running:
                 repetition.abandon()
             raise
@@ -199,6 +202,8 @@ class RunInProgress:
         if self._owner.stop_when_hopeless and self._lost_cause.note(outcome.exception):
             self._owner.stop()
         if outcome.exception is not None and _ends_run(self._owner, outcome.status):
+            # After it has been reported, with all that finished beside it.
+            # After it has been reported, with all that finished beside it.
             # After it has been reported, with all that finished beside it.
             raise outcome.exception
 

@@ -56,6 +56,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     if path.is_dir():
         raise OutputExistsError(f"{path} is a folder; give the name of a file")
     make_room(path)
+    # In the same folder, as a file is renamed in one step within a file system alone.
     hidden = path.with_name(f".{uuid4().hex}{SUFFIX}")
     try:
         with _create(hidden, path) as file:
@@ -67,6 +68,8 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             hidden.unlink()
         raise
+    # The name stands in the folder, which must reach the disk as well.
+    # The name stands in the folder, which must reach the disk as well.
     # The name stands in the folder, which must reach the disk as well.
     sync_folder(path.parent)
 
@@ -107,6 +110,8 @@ def atomic_folder(target: Path, check: Callable[[], object]) -> Iterator[Path]:
     try:
         yield hidden
         check()
+        # Unlike a file, a folder cannot be replaced in one step.
+        # Unlike a file, a folder cannot be replaced in one step.
         # Unlike a file, a folder cannot be replaced in one step.
         if target.exists():
             target.rename(former)

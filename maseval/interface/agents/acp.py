@@ -159,6 +159,7 @@ class AcpProgram:
         call = self.connection.new_session(cwd=folder, mcp_servers=servers)
         opened = await self.call(call, "open a session", START_SECONDS)
         session_id: str = opened.session_id
+        # What the program tells of one would be taken for the other's.
         if session_id in self._sessions:
             raise await self.failure(f"gave two sessions the same id, {session_id!r}")
         self._sessions[session_id] = owner

@@ -153,6 +153,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
 
     @property
     def _has_checkpointer(self) -> bool:
+        # True and False tell a graph within another one whether to use that of the outer graph.
         return getattr(self.agent, "checkpointer", None) not in (None, True, False)
 
     @property

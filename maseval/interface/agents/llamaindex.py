@@ -133,6 +133,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
                     self._outputs.append(event.raw)
             result: object = await handler
         except BaseException:
+            # Its steps would go on, and call the tools of a repetition that is over.
             await handler.cancel_run()
             raise
         await self._keep(context)

@@ -100,6 +100,7 @@ class AnthropicModelAdapter(ClientModelAdapter):
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
+        # The API has no default for it.
         body = {"model": self.model_id, "max_tokens": self._max_tokens, **params}
         body.pop("response_format", None)  # a wish for JSON, for which the API has no switch
         if stop := body.pop("stop", None):

@@ -151,6 +151,7 @@ def _check_redirect(library: ModuleType, response: Any) -> None:
     except (library.InvalidURL, ValueError):
         raise RefusedAnswer(errors.RedirectRefusedError, "to an address that is none") from None
     is_same = (target.scheme, target.port) == (asked.scheme, asked.port)
+    # From http to https, and never back.
     is_secured = (asked.scheme, target.scheme) == ("http", "https")
     if target.host != asked.host or not (is_secured or is_same):
         raise RefusedAnswer(

@@ -115,6 +115,7 @@ class RayWorkers(RemoteWorkers):
         cores = int(ray.cluster_resources().get("CPU", 1))
         count, self._room = self.share(engine.most_processes(cores))
         self._run = ray.put(self._equipment())
+        # Ray itself waits for free cores without end.
         self._until = time.monotonic() + _START_SECONDS
         for _ in range(count):
             self._enlist(engine.take_kept(self._room) or self._start())
@@ -136,6 +137,8 @@ class RayWorkers(RemoteWorkers):
     def _start(self) -> _Actor:
         kind = self._connection.ray.remote(RayWorker).options(
             # With ``force`` there may be more processes than cores; Ray would wait for these.
+            # With ``force`` there may be more processes than cores; Ray would wait for these.
+            # With ``force`` there may be more processes than cores; Ray would wait for these.
             num_cpus=0 if self._engine.force else _ACTOR,
             scheduling_strategy="SPREAD",
             max_concurrency=self._room + _CALLS_BESIDE,
@@ -150,6 +153,8 @@ class RayWorkers(RemoteWorkers):
 
     def give(self, process: _Actor, assignment: Assignment) -> None:
         process.working += 1
+        # The run in a list: a bare reference would be fetched anew for each order.
+        # The run in a list: a bare reference would be fetched anew for each order.
         # The run in a list: a bare reference would be fetched anew for each order.
         order = pack_order(assignment.repetition)
         self._await(_Call(assignment, process, process.handle.run_for.remote([self._run], order)))
@@ -176,6 +181,8 @@ class RayWorkers(RemoteWorkers):
             actor.handle.stop.remote()
 
     def attend(self) -> None:
+        # Before looking, so that whatever arrives meanwhile rings again.
+        # Before looking, so that whatever arrives meanwhile rings again.
         # Before looking, so that whatever arrives meanwhile rings again.
         self._bell.clear()
         with self._connection.reached():
@@ -227,8 +234,12 @@ class RayWorkers(RemoteWorkers):
         """Let Ray try it as often as it may, in processes that serve nobody else."""
         left = self._engine.most_deaths - assignment.deaths
         # After one call the process ends, so that the next suspect does not share it.
+        # After one call the process ends, so that the next suspect does not share it.
+        # After one call the process ends, so that the next suspect does not share it.
         alone = self._connection.ray.remote(max_calls=1)(run_alone)
         alone = alone.options(num_cpus=_TASK, max_retries=left - 1)
+        # Ray tells only of the last one.
+        # Ray tells only of the last one.
         # Ray tells only of the last one.
         assignment.deaths += left - 1
         reference = alone.remote([self._run], pack_order(assignment.repetition))
