@@ -37,6 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _is_marked(item: pytest.Item) -> bool:
+    # Not by those of its class or module, where other tests may evaluate nothing.
     return any(mark.name == MARK for mark in item.own_markers)
 
 
@@ -75,12 +76,12 @@ def maseval(request: pytest.FixtureRequest) -> "AgentEvaluation":
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print a line for each evaluation, so that a test that passed shows its score, too."""
-    finished = [each for reports in terminalreporter.stats.values() for each in reports]
-    called = [each for each in finished if getattr(each, "when", None) == "call"]
+    finished = [report for reports in terminalreporter.stats.values() for report in reports]
+    called = [report for report in finished if getattr(report, "when", None) == "call"]
     lines = [
-        f"{each.nodeid}: {line}"
-        for each in called
-        for name, line in each.user_properties
+        f"{report.nodeid}: {line}"
+        for report in called
+        for name, line in report.user_properties
         if name == MARK
     ]
     if lines:

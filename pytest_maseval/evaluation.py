@@ -245,7 +245,7 @@ class EvaluationOptions:
 
 
 def _check_names(asked: Mapping[str, Any]) -> None:
-    names = [each.name for each in list_options(RunOptions)]
+    names = [option.name for option in list_options(RunOptions)]
     known = [*_OWN, *(name for name in names if name not in _NOT_ASKED)]
     unknown = next((name for name in asked if name not in known), None)
     if unknown is None:

@@ -193,5 +193,6 @@ class _FormerNames:
         return spec
 
 
+# The first one, as later ones are not asked for a module that Python's own finder has found.
 sys.meta_path.insert(0, _FormerNames())
 sys.meta_path.append(_FormerModules())

@@ -99,14 +99,12 @@ def extract_text_content(message: Message) -> str:
 
 
 def has_images(message: Mapping[str, Any]) -> bool:
-    """Return True if a part of the message is an image."""
     content = message.get("content")
     parts = map(_as_part, content if isinstance(content, list) else [])
     return any(part.get("type") in ("image_url", "image_file") for part in parts)
 
 
 def has_tool_calls(message: Mapping[str, Any]) -> bool:
-    """Return True if the message calls tools."""
     return bool(message.get("tool_calls"))
 
 

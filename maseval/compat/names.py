@@ -13,6 +13,7 @@ RoleType = Literal["user", "assistant", "system", "tool"]
 ContentType = str | list[dict[str, Any]]
 OrderPaymentType = Literal["payment", "refund"]
 
+# Without the domains that MASEval does not have.
 _OURS = {name: DOMAINS[name] for name in data_loader.VALID_DOMAINS}
 DOMAIN_DB_CLASSES = {name: domain.db for name, domain in _OURS.items()}
 DOMAIN_TOOLKIT_CLASSES = {name: domain.toolkit for name, domain in _OURS.items()}

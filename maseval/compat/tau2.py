@@ -54,7 +54,6 @@ def get_dict_hash(d: Mapping[str, Any]) -> str:
 
 
 def get_pydantic_hash(model: BaseModel) -> str:
-    """Return the SHA-256 of a record."""
     return get_dict_hash(model.model_dump())
 
 

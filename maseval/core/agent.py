@@ -62,6 +62,9 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             with note_end(entry), acting_as(self.name):
                 result = settle(self._run_agent(query))
         except Exception:
+            # A turn that succeeds is logged by its adapter, which knows the tokens.
+            # A turn that succeeds is logged by its adapter, which knows the tokens.
+            # A turn that succeeds is logged by its adapter, which knows the tokens.
             self.logs.append(entry)
             raise
         for callback in self.callbacks:
@@ -108,6 +111,9 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         model_id = self._model_id or self._resolve_model_id() or self._assumed_model_id
         if calculator is None or model_id is None:
             return usage
+        # What the provider itself says it cost is nearer to the bill than any list of prices.
+        # What the provider itself says it cost is nearer to the bill than any list of prices.
+        # What the provider itself says it cost is nearer to the bill than any list of prices.
         if not isinstance(usage, TokenUsage) or usage.cost != 0.0:
             return usage
         cost = calculator.calculate_cost(usage, model_id)
@@ -125,6 +131,7 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         return None
 
     def gather_traces(self) -> JsonObject:
+        # One form for all frameworks: whoever reads a report need not know which it was.
         messages = self.openai_messages().to_list()
         return {
             **super().gather_traces(),

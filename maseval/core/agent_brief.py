@@ -36,6 +36,7 @@ class AgentModel:
     @classmethod
     def placeholder(cls, model_id: str | None) -> "AgentModel":
         """Return a model that is never asked, at an address where nobody listens."""
+        # Most client libraries cannot be made without both, even if nobody is asked.
         return cls(model_id, "http://127.0.0.1/v1", "no-key-needed")
 
     @property
@@ -78,6 +79,7 @@ class AgentBrief:
         Each of several agents gives its ``role``, under which its tokens are counted.
         """
         name = self.model.name  # raises if there is none
+        # A bare name is one of OpenAI's protocol, as it is everywhere.
         model_id = self.model.id if "/" in str(self.model.id) else f"openai/{name}"
         where = {
             name: getattr(self.model, name) for name in ("base_url", "api_key", "reasoning_policy")

@@ -20,6 +20,7 @@ def _count_fork() -> None:
     _forks += 1
 
 
+# Counted, as the system uses the ids of processes again.
 os.register_at_fork(after_in_child=_count_fork)
 
 

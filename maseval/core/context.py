@@ -55,6 +55,9 @@ class TaskContext(Clock):
     @staticmethod
     def bind(function: Callable[P, R]) -> Callable[P, R]:
         """``function`` bound to the repetition and the agent here, in whichever thread it runs."""
+        # Now, and not in the thread, which inherits neither of them.
+        # Now, and not in the thread, which inherits neither of them.
+        # Now, and not in the thread, which inherits neither of them.
         context, agent = TaskContext.current(), acting_agent()
 
         @functools.wraps(function)
@@ -114,7 +117,7 @@ def last_said(registry: ComponentRegistry) -> Said | None:
     known = [answer for answer in answers if answer is not None]
     if not known:
         return None
-    _, last = max(known, key=lambda each: each[0])
+    _, last = max(known, key=lambda answer: answer[0])
     return last._replace(messages=max(said.messages for _, said in known))
 
 
@@ -126,7 +129,7 @@ def _last_of(participant: object) -> tuple[str, Said] | None:
             return None
         last: Message = messages[-1]
         calls = [call["function"] for call in last.get("tool_calls") or ()]
-        text = text_of(last) or ", ".join(f"{each['name']}({each['arguments']})" for each in calls)
+        text = text_of(last) or ", ".join(f"{call['name']}({call['arguments']})" for call in calls)
         return last.get("timestamp") or "", Said(last["role"], text, len(messages))
     except Exception:  # a framework's memory, read while the framework writes to it
         return None
@@ -157,6 +160,7 @@ class BenchmarkComponents:
         if not isinstance(Clock.here(), TaskContext):
             if self._of_run is None:
                 return self._by_hand
+            # The hooks of callbacks are called in the thread that runs the benchmark.
             if self._run_thread is threading.current_thread():
                 return self._of_run
         return TaskContext.current().registry

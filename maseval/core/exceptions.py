@@ -177,11 +177,15 @@ class OutputExistsError(MASEvalError, FileExistsError):
 
 
 _EXHAUSTED = frozenset({errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
+# As Python words it, which has no class of error for that.
 _NO_THREAD = "can't start new thread"
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and its causes, newest first."""
+    # Code that raises an error which it keeps can make a chain that leads back into itself.
+    # Code that raises an error which it keeps can make a chain that leads back into itself.
+    # Code that raises an error which it keeps can make a chain that leads back into itself.
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
@@ -196,10 +200,10 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 def is_machine_failure(error: BaseException) -> bool:
     """Return True if memory, disk, files or threads of this machine ran out."""
     return any(
-        isinstance(each, MemoryError)
-        or (isinstance(each, OSError) and each.errno in _EXHAUSTED)
-        or (isinstance(each, RuntimeError) and str(each) == _NO_THREAD)
-        for each in causes(error)
+        isinstance(cause, MemoryError)
+        or (isinstance(cause, OSError) and cause.errno in _EXHAUSTED)
+        or (isinstance(cause, RuntimeError) and str(cause) == _NO_THREAD)
+        for cause in causes(error)
     )
 
 

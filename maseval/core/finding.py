@@ -95,7 +95,7 @@ class Finding:
 
 def read_findings(forms: Iterable[Mapping[str, Any]]) -> tuple[Finding, ...]:
     """Return the findings that ``to_dict`` wrote; raise ``TypeError`` for other fields."""
-    return tuple(Finding(**{**each, "evidence": tuple(each.get("evidence", ()))}) for each in forms)
+    return tuple(Finding(**{**form, "evidence": tuple(form.get("evidence", ()))}) for form in forms)
 
 
 class Section(NamedTuple):

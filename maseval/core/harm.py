@@ -39,7 +39,7 @@ class HarmFound(NamedTuple):
     checked: frozenset[str]
 
     def has(self, kind: HarmKind | None = None) -> bool:
-        return any(kind in (None, each.kind) for each in self.harms)
+        return any(kind in (None, harm.kind) for harm in self.harms)
 
     def money(self, currency: str) -> float:
-        return sum(each.amount for each in self.harms if each.currency == currency)
+        return sum(harm.amount for harm in self.harms if harm.currency == currency)

@@ -23,7 +23,7 @@ Fact = tuple[str, str]
 _IN_HEAD = frozenset({"domain", "task_id", "trial", "status"})
 # These follow from kind and status.
 _DERIVED = frozenset({"passed", "reason"})
-_NAMES = tuple(each for each in Outcome._fields if each not in _IN_HEAD | _DERIVED)
+_NAMES = tuple(name for name in Outcome._fields if name not in _IN_HEAD | _DERIVED)
 _COUNTS = ("answers", "cached_answers", "tokens")
 _AMOUNTS = ("cost", "reward", "seconds", "user_cost", "judge_cost", "weight")
 _TEXTS = ("ended", "error", "code", "cluster")
@@ -51,7 +51,9 @@ class IndexLine(NamedTuple):
         said = mapping(traces, "environment", "simulation").get("messages")
         if not isinstance(said, list):
             agents = mapping(traces, "agents").values()
-            said = [each for agent in agents for each in entries(mapping(agent).get("messages"))]
+            said = [
+                message for agent in agents for message in entries(mapping(agent).get("messages"))
+            ]
         tools: dict[str, None] = {}
         for message in said:
             for call in entries(mapping(message).get("tool_calls")):
@@ -101,6 +103,9 @@ def _is_outcome(told: Mapping[str, Any]) -> bool:
         return False
     types: dict[tuple[str, ...], tuple[type, ...]]
     types = {_COUNTS: (int,), _AMOUNTS: (int, float), _TEXTS: (str,)}
+    # Python takes True for 1, and JSON does not.
+    # Python takes True for 1, and JSON does not.
+    # Python takes True for 1, and JSON does not.
     return all(
         isinstance(told[name], wanted) and not isinstance(told[name], bool)
         for names, wanted in types.items()

@@ -167,6 +167,7 @@ class Judge:
         asked = {"model": who["model"], "messages": messages, "params": who["params"]}
         if question.schema is not None:
             asked["schema"] = question.schema
+        # All that the answer depends on: a template with one word changed is another question.
         text = json.dumps(asked, sort_keys=True, default=str)
         about = key or self.key or (None if here is None else here.judged)
         first = Judgement(
@@ -178,6 +179,9 @@ class Judge:
         record = self.record
         if record is None:
             return self._ask_until_read(question, first, messages, subject, None)
+        # Of several threads with one question the first asks, and the others take its answer.
+        # Of several threads with one question the first asks, and the others take its answer.
+        # Of several threads with one question the first asks, and the others take its answer.
         with record.asking(first.prompt):
             known = record.last(first.prompt, first.key)
             found = known and _read(question, known, subject)
@@ -229,6 +233,9 @@ class Judge:
                 }
             )
         if record is not None:
+            # An answer that cannot be written down would have to be paid for again.
+            # An answer that cannot be written down would have to be paid for again.
+            # An answer that cannot be written down would have to be paid for again.
             record.prepare()
         self.asked += 1
         started, at, spent = time.monotonic(), now(), model.usage_count
@@ -281,6 +288,7 @@ def _read(question: Question[Any], judgement: Judgement, subject: object) -> Jud
         reason = error.message if isinstance(error, MASEvalError) else str(error)
         found: dict[str, Any] = {"answer": None, "undecided": reason or type(error).__name__}
         return judgement.model_copy(update=found)
+    # Also of an answer out of the record: the check may have become stricter since.
     checked = Checked(answer, []) if question.check is None else question.check(answer, subject)
     found = {
         "answer": checked.answer.model_dump(mode="json"),

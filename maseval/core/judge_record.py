@@ -175,6 +175,7 @@ class JudgeRecord:
                 return
             self._open()
             self._waiting.append(line)
+        # Another lock, so that lines can be added while the disk is waited for.
         with self._writing:
             with self._lock:
                 lines, self._waiting, writer = self._waiting, [], self._writer
@@ -190,7 +191,7 @@ class JudgeRecord:
     def for_worker(self) -> "JudgeRecord":
         """Return the same judgements, for another process."""
         with self._lock:
-            return JudgeRecord(self.path, {key: [*each] for key, each in self._by_prompt.items()})
+            return JudgeRecord(self.path, {key: [*lines] for key, lines in self._by_prompt.items()})
 
     def take_new(self) -> list[Judgement]:
         """Return the lines to hand over since the last call."""

@@ -78,6 +78,7 @@ def _homes(stub: str) -> dict[str, tuple[str, str]]:
 
 def find_entry_points(group: str) -> "tuple[EntryPoint, ...]":
     """Return the entry points of a group; finding them reads a file of every installed package."""
+    # By the path, as a program may add a folder with packages of its own.
     return _read(group, tuple(sys.path))
 
 

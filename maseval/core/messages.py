@@ -248,6 +248,7 @@ class MessageHistory(Sequence[Message]):
 
     def _add(self, message: Message, timestamp: str | None = None, **more: object) -> None:
         given = {name: part for name, part in more.items() if part is not None}
+        # Frameworks hand over their messages late, and know when they were made.
         when = now() if timestamp is None else timestamp
         self._messages.append(cast(Message, {**message, **given, "timestamp": when}))
 

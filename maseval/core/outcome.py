@@ -155,6 +155,9 @@ class Outcome(NamedTuple):
 
 def total_cost(costs: Iterable[float | None]) -> float | None:
     """Add up the costs that are known; None if some are not, and the others are nothing."""
+    # Where nothing is known but that some had a price, zero would look like a run for free.
+    # Where nothing is known but that some had a price, zero would look like a run for free.
+    # Where nothing is known but that some had a price, zero would look like a run for free.
     every = [amount(cost) for cost in costs]
     return sum(cost or 0.0 for cost in every) or (None if None in every else 0.0)
 
@@ -162,10 +165,10 @@ def total_cost(costs: Iterable[float | None]) -> float | None:
 def words_on_cache(trials: Iterable[Outcome]) -> str | None:
     """Return what answers from a cache mean for an interval; None if there are none."""
     every = list(trials)
-    cached = sum(each.cached_answers for each in every)
+    cached = sum(trial.cached_answers for trial in every)
     if not cached:
         return None
-    answers = count_of(sum(each.answers for each in every), "answer")
+    answers = count_of(sum(trial.answers for trial in every), "answer")
     return (
         f"{cached} of {answers} came from a cache: trials are not independent, and the interval "
         "is too narrow."
@@ -198,7 +201,9 @@ class RecordedReport(RecordedAttempt):
     task_id = Part(str)
     trial = Part(lambda value: int(number(value) or 0), "repeat_idx")
     attempts = Part(list_of(RecordedAttempt))
-    evaluations = Part(lambda value: [each for each in evaluations_in(value) if each.raw], "eval")
+    evaluations = Part(
+        lambda value: [evaluation for evaluation in evaluations_in(value) if evaluation.raw], "eval"
+    )
     started_at = Part(text_or_none)
     seconds = Part(amount, "duration_seconds")
     seed = Part(anything)
@@ -240,14 +245,16 @@ class RecordedReport(RecordedAttempt):
     def models_of(self, side: str) -> str | None:
         """Return the models that played the agent or the user, joined by a comma."""
         found = (
-            each.model_id for name, each in self.models.items() if name.partition("_")[0] == side
+            model.model_id for name, model in self.models.items() if name.partition("_")[0] == side
         )
         return ", ".join(dict.fromkeys(filter(None, found))) or None
 
     @cached_property
     def team(self) -> list[str]:
         """The names of the agents that took part, if they are several."""
-        spoken = [each.agent for each in self.simulation.messages if each.role == "assistant"]
+        spoken = [
+            message.agent for message in self.simulation.messages if message.role == "assistant"
+        ]
         own = [event.agent for event in teamwork.own_events(self.traced_agents)]
         names = [*dict.fromkeys(filter(None, [*self.traced_agents, *own, *spoken]))]
         return names if len(names) > 1 else []
@@ -271,9 +278,9 @@ class RecordedReport(RecordedAttempt):
     def work(self) -> list[teamwork.AgentWork]:
         """Return the part of each agent of a team; nothing for a single agent."""
         own = {
-            each.component.removeprefix("agents:"): (each.input_tokens, each.output_tokens)
-            for each in self.usage
-            if each.attempt is None and each.component.startswith("agents:")
+            used.component.removeprefix("agents:"): (used.input_tokens, used.output_tokens)
+            for used in self.usage
+            if used.attempt is None and used.component.startswith("agents:")
         }
         return teamwork.work_of(
             self.team, self.events(), teamwork.own_events(self.traced_agents), own
@@ -301,7 +308,9 @@ class RecordedReport(RecordedAttempt):
         """
         if self.status not in (None, _FINISHED):
             return "error"
-        known = [passed for each in self._counted if (passed := each.passed) is not None]
+        known = [
+            passed for evaluation in self._counted if (passed := evaluation.passed) is not None
+        ]
         if not known:
             return "unjudged"
         return "pass" if any(known) else "fail"
@@ -309,15 +318,18 @@ class RecordedReport(RecordedAttempt):
     @property
     def reward(self) -> float | None:
         """The best reward that an evaluator gave to a finished repetition, if there is one."""
-        rewards = [reward for each in self._counted if (reward := each.reward) is not None]
+        rewards = [
+            reward for evaluation in self._counted if (reward := evaluation.reward) is not None
+        ]
         return max(rewards, default=None)
 
     @property
     def measures(self) -> dict[str, float]:
         """The numbers beside the verdict, such as ``{"resisted": 1.0}``; a verdict is 1 or 0."""
         given: dict[str, object] = {}
-        for one in self._counted:
-            given |= {k: v for k, v in one.raw.items() if k not in _VERDICT} | dict(one.measures)
+        for evaluation in self._counted:
+            given |= {k: v for k, v in evaluation.raw.items() if k not in _VERDICT}
+            given |= evaluation.measures
         values = {
             name: float(v) if isinstance(v, bool) else amount(v)
             for name, v in given.items()
@@ -330,7 +342,9 @@ class RecordedReport(RecordedAttempt):
         """The reason why the conversation ended, as the environment or an evaluator recorded it."""
         if ended := self.simulation.termination_reason:
             return ended
-        return next(filter(None, (each.termination_reason for each in self.evaluations)), None)
+        return next(
+            filter(None, (evaluation.termination_reason for evaluation in self.evaluations)), None
+        )
 
     @cached_property
     def _used(self) -> list[tuple[str, int | None, Mapping[str, object]]]:
@@ -339,8 +353,8 @@ class RecordedReport(RecordedAttempt):
         every = [(None, self), *enumerate(self.attempts, start=1)]
         return [
             (component, attempt, record)
-            for attempt, one in every
-            for component, record in usage_records(one.raw.get("usage"))
+            for attempt, recorded in every
+            for component, record in usage_records(recorded.raw.get("usage"))
         ]
 
     @cached_property
@@ -363,23 +377,23 @@ class RecordedReport(RecordedAttempt):
         Tokens that cost nothing are of unknown price, unless the prices are recorded.
         """
         return total_cost(
-            each.cost or (None if each.tokens and not self._is_priced else each.cost)
-            for each in used
+            record.cost or (None if record.tokens and not self._is_priced else record.cost)
+            for record in used
         )
 
     def cost_of_role(self, role: str) -> float | None:
         """Return the cost of agent, user or judge, as far as it is known."""
-        return self.cost_of(each for each in self.usage if each.role == role)
+        return self.cost_of(used for used in self.usage if used.role == role)
 
     @property
     def _is_priced(self) -> bool:
         """True if the price of every model is recorded."""
-        rates = [mapping(each.raw, "cost_calculator") for each in self.models.values()]
+        rates = [mapping(model.raw, "cost_calculator") for model in self.models.values()]
         return bool(rates) and all("input" in rate for rate in rates)
 
     @property
     def tokens(self) -> int:
-        return int(sum(each.tokens for each in self.usage))
+        return int(sum(used.tokens for used in self.usage))
 
     @property
     def outcome(self) -> Outcome:

@@ -65,6 +65,7 @@ class ProviderError(MASEvalError):
         status: int | None = None,
         retry_after: float | None = None,
     ) -> None:
+        # A refusal may quote the key, or the whole conversation.
         self.text = excerpt(redact_text(" ".join(text.split())), _LONGEST_TEXT)
         self.provider = provider
         self.model_id = model_id

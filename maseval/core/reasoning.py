@@ -53,6 +53,9 @@ class ReasoningMemory:
         if response.reasoning:
             self._by_call[call] = response.reasoning
         else:
+            # Otherwise this answer would get the thoughts of an earlier one.
+            # Otherwise this answer would get the thoughts of an earlier one.
+            # Otherwise this answer would get the thoughts of an earlier one.
             self._by_call.pop(call, None)
 
     def select(
@@ -64,7 +67,7 @@ class ReasoningMemory:
         auto_with_every_call: bool,
     ) -> list[Message]:
         """Return the conversation in which only the thoughts that are sent back are left."""
-        asked = (place for place, each in enumerate(messages) if each.get("role") == "user")
+        asked = (place for place, message in enumerate(messages) if message.get("role") == "user")
         since_user = 1 + max(asked, default=-1)
         selected = []
         for place, message in enumerate(messages):
@@ -76,6 +79,7 @@ class ReasoningMemory:
                 case _:
                     wanted = policy is ReasoningPolicy.KEEP
             thought = self._thought_of(message) if wanted else None
+            # Encrypted thoughts of another model are refused, and plain ones mislead.
             if thought and thought.get("model") == model_id:
                 selected.append(cast(Message, {**message, "reasoning": thought}))
             else:

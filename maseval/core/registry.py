@@ -140,6 +140,9 @@ class ComponentRegistry:
                 f"be re-registered as '{category}:{name}'; environments, users and agents are "
                 "registered automatically, so register only what no setup hook returns"
             )
+        # A component that is replaced may be freed, and another one may get its ``id``.
+        # A component that is replaced may be freed, and another one may get its ``id``.
+        # A component that is replaced may be freed, and another one may get its ``id``.
         shelf.keys.pop(id(shelf.components.get(key)), None)
         shelf.components[key] = component
         shelf.keys[id(component)] = key
@@ -155,6 +158,9 @@ class ComponentRegistry:
 
     def components_in(self, *categories: str) -> dict[Key, object]:
         """Return the components of these categories, registered for this repetition alone."""
+        # Copied in one step, as whoever watches the run asks from another thread.
+        # Copied in one step, as whoever watches the run asks from another thread.
+        # Copied in one step, as whoever watches the run asks from another thread.
         known = tuple(self._shelf.components.items())
         return {key: component for key, component in known if key[0] in categories}
 
@@ -184,24 +190,36 @@ class ComponentRegistry:
         everything = self._everything(_gathers_traces).items()
         return _collect(
             "traces",
-            {key: one for key, one in everything if isinstance(one, TraceableMixin)},
-            lambda one, key: {"name": key[1], **one.gather_traces()},
+            {
+                key: component
+                for key, component in everything
+                if isinstance(component, TraceableMixin)
+            },
+            lambda component, key: {"name": key[1], **component.gather_traces()},
         )
 
     def collect_configs(self) -> JsonObject:
         """Return the configuration of each component, and of the machine under ``benchmark``."""
         everything = self._everything(_gathers_config).items()
-        known: dict[Key, Any] = {key: one for key, one in everything if _gathers_config(one)}
+        known: dict[Key, Any] = {
+            key: component for key, component in everything if _gathers_config(component)
+        }
         configs = _collect(
-            "config", known, lambda one, key: {"name": key[1], **one.gather_config()}
+            "config", known, lambda component, key: {"name": key[1], **component.gather_config()}
         )
         return {**configs, "benchmark": self._benchmark_config}
 
     def collect_usage(self) -> JsonObject:
         """Return the usage of each component; also added to the totals."""
         components = self._shelf.components.copy()
-        tracked = {k: one for k, one in components.items() if isinstance(one, UsageTrackableMixin)}
-        return _collect("usage", tracked, lambda one, key: self._note(one.gather_usage(), key))
+        tracked = {
+            k: component
+            for k, component in components.items()
+            if isinstance(component, UsageTrackableMixin)
+        }
+        return _collect(
+            "usage", tracked, lambda component, key: self._note(component.gather_usage(), key)
+        )
 
     def _note(self, told: Usage, key: Key) -> JsonObject:
         category, name = key

@@ -176,21 +176,30 @@ def failure_status(exception: BaseException, stage: RepetitionStage) -> TaskExec
             return TaskExecutionStatus.JUDGE_UNDECIDED
         case "evaluation", _:
             return TaskExecutionStatus.EVALUATION_FAILED
-        case "execution", _ if is_machine_failure(exception):
-            return TaskExecutionStatus.MACHINE_ERROR
-        case "execution", AgentError():
+        case "execution", _:
+            return _execution_status(exception)
+    return TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
+
+
+def _execution_status(exception: BaseException) -> TaskExecutionStatus:
+    # First, as an agent that finds no memory left may wrap that in an error of its own.
+    if is_machine_failure(exception):
+        return TaskExecutionStatus.MACHINE_ERROR
+    match exception:
+        case AgentError():
             return TaskExecutionStatus.AGENT_ERROR
-        case "execution", EnvironmentError():
+        case EnvironmentError():
             return TaskExecutionStatus.ENVIRONMENT_ERROR
-        case "execution", UserError():
+        case UserError():
             return TaskExecutionStatus.USER_ERROR
-        case "execution", ProviderError():
+        case ProviderError():
             return _provider_status(exception)
     return TaskExecutionStatus.UNKNOWN_EXECUTION_ERROR
 
 
 def _provider_status(error: ProviderError) -> TaskExecutionStatus:
     match error:
+        # A user or a tool whose conversation grew too long is no failure of the agent.
         case ContextOverflowError() if error.component not in OTHERS_THAN_THE_AGENT:
             return TaskExecutionStatus.CONTEXT_OVERFLOW
         case ContentFilterError():
@@ -238,11 +247,11 @@ def gathering_failure(what: str, component: object, exception: Exception) -> dic
 def gathering_failures(traces: Mapping[str, object]) -> list[str]:
     """Name each component whose traces could not be gathered, with the reason."""
     groups = {name: part for name, part in traces.items() if isinstance(part, Mapping)}
-    named = {f"{group}:{name}": each for group, of in groups.items() for name, each in of.items()}
-    failed = {name: each for name, each in {**groups, **named}.items() if _is_failure(each)}
+    named = {f"{group}:{name}": part for group, of in groups.items() for name, part in of.items()}
+    failed = {name: part for name, part in {**groups, **named}.items() if _is_failure(part)}
     if traces.keys() == {"error", "error_type"}:
         failed = {"all components": traces}
-    return [f"{name} ({each['error_type']}: {each['error']})" for name, each in failed.items()]
+    return [f"{name} ({part['error_type']}: {part['error']})" for name, part in failed.items()]
 
 
 def _is_failure(part: object) -> bool:

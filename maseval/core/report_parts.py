@@ -9,6 +9,7 @@ from typing import NamedTuple
 from maseval.core.recorded import Part, Recorded, dict_of, list_of, mapping, number
 from maseval.core.words import text, text_or_none
 
+# A product of checks may miss 1 in its last digits.
 TOLERANCE = 1e-6
 _JUDGES = frozenset({"judge", "evaluator"})
 

@@ -54,6 +54,7 @@ class ModelScorer(ABC, TraceableMixin, ConfigurableMixin):
     def loglikelihood_batch(self, pairs: Sequence[TextPair]) -> list[float]:
         """``loglikelihood`` of many pairs, in their order."""
         with self._log_call({"type": "loglikelihood_batch", "batch_size": len(pairs)}):
+            # A subclass that drops one would shift all others to the wrong pairs.
             found = list(self._loglikelihood_batch_impl(pairs))
             if len(found) != len(pairs):
                 raise HookResultError(

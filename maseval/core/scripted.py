@@ -105,6 +105,9 @@ class ScriptedModelAdapter(ModelAdapter):
         tool_choice: str | dict[str, object] | None = None,
         **kwargs: object,
     ) -> ChatResponse:
+        # What was asked is to stay as it was, whatever becomes of the conversation.
+        # What was asked is to stay as it was, whatever becomes of the conversation.
+        # What was asked is to stay as it was, whatever becomes of the conversation.
         messages = copy.deepcopy(messages)
         reply = self._next_reply(messages)
         self.requests.append(

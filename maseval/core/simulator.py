@@ -315,6 +315,9 @@ class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, object]
         answer = _json_object(output)
         tool_calls = answer.get("tool_calls") or []
         if not isinstance(tool_calls, list) or not all(isinstance(c, dict) for c in tool_calls):
+            # Like any other answer that cannot be read, so that the model is asked again.
+            # Like any other answer that cannot be read, so that the model is asked again.
+            # Like any other answer that cannot be read, so that the model is asked again.
             raise json.JSONDecodeError("tool_calls must be a list of objects", output, 0)
         return self._text_with_stop_token(answer, output), tool_calls
 
@@ -335,6 +338,7 @@ def _fill(template: str | None, **values: object) -> str:
 
 def _json_object(output: str) -> JsonObject:
     """Return the JSON object in a model's response, ignoring any text around it."""
+    # Many models explain their answer, or put it into a fence.
     first, last = output.find("{"), output.rfind("}")
     try:
         found = json.loads(output[first : last + 1] if -1 < first < last else output.strip())

@@ -102,12 +102,13 @@ def work_of(
     """Return the part of each agent; ``tokens`` are those that agents counted themselves."""
     logged = [event for event in events if isinstance(event.entry, LoggedCall)]
     requests = Counter(event.agent for event in logged)
-    answers = Counter(each.agent for each in own if each.entry.raw.get("role") == "assistant")
+    answers = Counter(event.agent for event in own if event.entry.raw.get("role") == "assistant")
     calls, handovers = Counter[str](), Counter[str]()
     seconds = dict.fromkeys(names, 0.0)
     worker = None
     # The instructions are as old as the agents: nobody has worked yet.
-    events = [each for each in events if each.entry.raw.get("role") != "system"]
+    events = [event for event in events if event.entry.raw.get("role") != "system"]
+    # Nothing comes before the first one, so that no time has passed.
     for before, event in pairwise([RecordedEvent("", "", LoggedCall({})), *events]):
         if isinstance(event.entry, RecordedMessage):
             calls[event.agent] += len(event.entry.calls)
@@ -136,7 +137,8 @@ def _tokens(
     counted: tuple[float | None, float | None] | None,
 ) -> tuple[float | None, float | None]:
     """Return the tokens that were read and written; None if nobody counted them."""
-    used = [(each.input_tokens, each.output_tokens) for each in logged]
+    used = [(call.input_tokens, call.output_tokens) for call in logged]
+    # A framework that reports no tokens has not counted them.
     if counted not in (None, (0, 0), (None, None)) or not used:
         used.append(counted or (None, None))
     known = [[each for each in side if each is not None] for side in zip(*used, strict=True)]

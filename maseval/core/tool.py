@@ -129,6 +129,7 @@ def _named_parameters(
     signature: list[inspect.Parameter], function: Callable[..., object]
 ) -> list[inspect.Parameter]:
     named = [p for p in signature if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    # A method that was taken from its class, and not from an object.
     if named and named[0].name in ("self", "cls"):
         named = named[1:]
     for parameter in named:

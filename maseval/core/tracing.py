@@ -27,7 +27,7 @@ def note_end(entry: Any) -> Iterator[None]:
     started = time.perf_counter()
     try:
         yield
-    except BaseException as error:
+    except BaseException as error:  # a deadline and Ctrl-C as well
         entry["status"] = "error"
         entry["error"] = redact_text(str(error))
         entry["error_type"] = type(error).__name__

@@ -27,6 +27,7 @@ class Usage:
     def __add__(self, other: "Usage") -> "Usage":
         if not isinstance(other, Usage):
             return NotImplemented
+        # Its tokens must not be lost because it stands on the right.
         if isinstance(other, TokenUsage):
             return other + self
         return _add_shared_fields(Usage(), self, other)
@@ -43,9 +44,9 @@ class Usage:
     def from_dict(cls, data: Mapping[str, object]) -> "Usage":
         """Read a record that ``to_dict`` wrote; one with input tokens is a ``TokenUsage``."""
         record = TokenUsage() if "input_tokens" in data else cls()
-        for each in fields(record):
-            if data.get(each.name) is not None:
-                setattr(record, each.name, data[each.name])
+        for part in fields(record):
+            if data.get(part.name) is not None:
+                setattr(record, part.name, data[part.name])
         record.units = dict(record.units)
         return record
 
@@ -98,6 +99,9 @@ def _add_shared_fields(total: UsageT, one: Usage, other: Usage) -> UsageT:
     total.cost = one.cost + other.cost
     for unit in [*one.units, *other.units]:
         total.units[unit] = one.units.get(unit, 0) + other.units.get(unit, 0)
+    # A sum over two models is of neither.
+    # A sum over two models is of neither.
+    # A sum over two models is of neither.
     for label in _LABELS:
         if getattr(one, label) == getattr(other, label):
             setattr(total, label, getattr(one, label))

@@ -174,6 +174,9 @@ class LLMUser(User):
         for token in self.stop_tokens:
             rest, found = re.subn(re.escape(token), "", text, flags=re.IGNORECASE)
             if found:
+                # The agent is not to read the token, and needs something to read.
+                # The agent is not to read the token, and needs something to read.
+                # The agent is not to read the token, and needs something to read.
                 self._stop_reason = token
                 return rest.strip() or FAREWELL
         return text
@@ -259,6 +262,7 @@ class AgenticLLMUser(LLMUser):
             if not tool_calls:
                 break
             step["tool_outputs"] = [self._use(call) for call in tool_calls]
+            # For its own model alone: the agent hears only the last message.
             history.extend(_as_messages(step))
         else:
             entry["status"], text = "max_internal_steps_reached", OUT_OF_STEPS

@@ -21,6 +21,7 @@ def load(module: str, *, extra: str, package: str | None = None) -> ModuleType:
         extra: The extra of maseval that installs it.
         package: The name it is installed under, if that differs from the module's.
     """
+    # Asked first: an ImportError within an installed library is a fault of that library.
     require(module, extra=extra, package=package)
     return import_module(module)
 

@@ -18,7 +18,6 @@ class TextSpace(Space[str]):
         super().__init__(shape=None, dtype=None)
 
     def contains(self, x: Any) -> bool:
-        """Return True for a text."""
         return isinstance(x, str)
 
     def sample(self, mask: Any = None, probability: Any = None) -> str:

@@ -23,6 +23,7 @@ from maseval.interface.telemetry.otlp import DeliveryError
 from maseval.stats.summary import Estimate
 
 OVERALL = ""
+# Of a parameter; trackers refuse longer ones.
 _LONGEST = 500
 
 
@@ -87,17 +88,17 @@ def metrics_of(
                 ends = {key: end for key, end in found.in_brief().items() if end is not None}
                 del ends["value"]
                 metrics |= {name: found.value, **{f"{name}_{key}": e for key, e in ends.items()}}
-    cost = total_cost(each.cost for each in finished)
+    cost = total_cost(outcome.cost for outcome in finished)
     known = {} if cost is None else {"cost": cost}
     return {
         **metrics,
         "simulations": len(finished),
-        "verdicts": sum(each.passed is not None for each in finished),
-        "passed": sum(each.passed is True for each in finished),
-        "errors": sum(each.kind == "error" for each in finished),
+        "verdicts": sum(outcome.passed is not None for outcome in finished),
+        "passed": sum(outcome.passed is True for outcome in finished),
+        "errors": sum(outcome.kind == "error" for outcome in finished),
         **known,
-        "tokens": sum(each.tokens for each in finished),
-        "seconds": sum(each.seconds for each in finished),
+        "tokens": sum(outcome.tokens for outcome in finished),
+        "seconds": sum(outcome.seconds for outcome in finished),
     }
 
 
@@ -123,6 +124,7 @@ def send_to(name: str, run: TrackedRun, where: str | None, known: str | None = N
 
 PROJECT = "maseval"
 _KEY = "maseval.key"
+# MLflow takes no more parameters in one request.
 _MOST_AT_ONCE = 100
 _LOCAL = "sqlite:"
 # By itself it would try for minutes to reach a server that is down, and print addresses.
@@ -169,7 +171,7 @@ def _mlflow_run_id(client: Any, run: TrackedRun, known: str | None) -> str:
     experiment = client.get_experiment_by_name(name)
     home = client.create_experiment(name) if experiment is None else experiment.experiment_id
     alike = client.search_runs([home], f"tags.`{_KEY}` = '{run.key}'")
-    ids = [str(each.info.run_id) for each in alike]
+    ids = [str(sent.info.run_id) for sent in alike]
     if ids:
         return known if known in ids else ids[0]
     tags = {_KEY: run.key, "mlflow.source.name": "maseval"}
@@ -185,7 +187,9 @@ def _log_to_mlflow(client: Any, run_id: str, run: TrackedRun) -> None:
         entities.Metric(name, value, moment, run.simulations) for name, value in run.metrics.items()
     ]
     # A parameter cannot be changed; of a run that was extended, the tag has the present value.
-    fresh = [entities.Param(*each) for each in run.parameters.items() if each[0] not in there]
+    fresh = [
+        entities.Param(name, value) for name, value in run.parameters.items() if name not in there
+    ]
     changed = [
         entities.RunTag(name, value)
         for name, value in run.parameters.items()

@@ -58,7 +58,6 @@ class LiteLLMCostCalculator:
         return float(asked + answered)
 
     def gather_config(self) -> dict[str, Any]:
-        """Return the settings, for the report."""
         return {
             "type": type(self).__name__,
             "custom_pricing": self._custom_pricing or None,
@@ -112,7 +111,6 @@ class GenAIPricesCalculator:
             return None
 
     def gather_config(self) -> dict[str, Any]:
-        """Return the settings, for the report."""
         return {"type": type(self).__name__, "source": self.source, "base_url": self.base_url}
 
 

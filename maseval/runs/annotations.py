@@ -30,7 +30,7 @@ class Annotations:
 
     def with_tags(self, add: Iterable[str] = (), remove: Iterable[str] = ()) -> "Annotations":
         """Add and remove tags; their order is that in which they were given."""
-        gone = {check_tag(each) for each in remove}
+        gone = {check_tag(tag) for tag in remove}
         tags = dict.fromkeys([*self.tags, *map(check_tag, add)])
         return replace(self, tags=tuple(tag for tag in tags if tag not in gone))
 
@@ -95,6 +95,9 @@ def change_annotations(
     """Replace the tags and the note by what ``change`` makes of the present ones."""
     path = annotations_path(run)
     with locked(path):
+        # Anew under the lock, as somebody else may have changed them.
+        # Anew under the lock, as somebody else may have changed them.
+        # Anew under the lock, as somebody else may have changed them.
         before = read_annotations(run)
         after = change(before)
         if after != before:

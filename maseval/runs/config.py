@@ -79,7 +79,7 @@ def mark_of(config: Mapping[str, object]) -> str | None:
         *(subset_of(config), stopped_of(config), config.get(JUDGED_BY)),
         mark_of_perturbation(config),
     )
-    return ", ".join(str(each) for each in marks if each) or None
+    return ", ".join(str(mark) for mark in marks if mark) or None
 
 
 def perturbation_of(config: Mapping[str, object]) -> str | None:
@@ -147,6 +147,7 @@ class RunConfig:
         """
         names = {key: config[key] for key in config if key in _NAMES}
         try:
+            # Read back: tuples and the like are to be what a reader will find.
             values = json.loads(_canonical({**clean(config), **names}))
         except (TypeError, ValueError) as error:
             raise ConfigurationError(
@@ -209,7 +210,7 @@ class RunConfig:
         return hashlib.sha256(_canonical(code).encode()).hexdigest()[:12] if code else None
 
     def _with(self, key: str, value: object) -> "RunConfig":
-        others = {name: each for name, each in self.values.items() if name != key}
+        others = {name: part for name, part in self.values.items() if name != key}
         return RunConfig(others if value is None else {**others, key: value})
 
     def with_code_of(self, other: "RunConfig") -> "RunConfig":
@@ -244,7 +245,7 @@ class RunConfig:
 
     def differences(self, new: "RunConfig") -> list[str]:
         """List the changes in ``new`` as ``path.of.key: old -> new``, and the changed files."""
-        old, other = (_without_code(each.without_notes()) for each in (self, new))
+        old, other = (_without_code(config.without_notes()) for config in (self, new))
         return [*_differences(old, other, ()), *self.changed_code(new)]
 
     def changed_code(self, new: "RunConfig") -> list[str]:
@@ -271,8 +272,8 @@ def _versions(values: Mapping[str, object]) -> dict[str, str]:
     """Return the state of each file of the code, and of each distribution."""
     code = mapping(values, CODE)
     return {
-        **{name: str(each) for name, each in mapping(code, "files").items()},
-        **{name: f"version {each}" for name, each in mapping(code, "distributions").items()},
+        **{name: str(digest) for name, digest in mapping(code, "files").items()},
+        **{name: f"version {version}" for name, version in mapping(code, "distributions").items()},
     }
 
 
@@ -295,6 +296,7 @@ def _agree(one: object, other: object) -> bool:
 
 
 def _canonical(values: object) -> str:
+    # One spelling for each configuration, as hashes of it are compared.
     return json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -306,7 +308,8 @@ def _settings(values: Mapping[str, object]) -> dict[str, object]:
 def _check_plan(values: Mapping[str, object]) -> None:
     tasks, trials = values.get("tasks"), values.get("trials")
     if not isinstance(tasks, dict) or not all(
-        isinstance(ids, list) and len({each for each in ids if isinstance(each, str)}) == len(ids)
+        isinstance(ids, list)
+        and len({task_id for task_id in ids if isinstance(task_id, str)}) == len(ids)
         for ids in tasks.values()
     ):
         raise ConfigurationError(

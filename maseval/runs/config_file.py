@@ -14,7 +14,7 @@ from maseval.core.storage.files import SUFFIX, json_bytes, sync_folder, write_by
 from maseval.core.words import excerpt
 from maseval.runs.config import RunConfig
 from maseval.runs.exceptions import RunConfigError, RunFolderError
-from maseval.runs.log import contents_of, first_record
+from maseval.runs.log import contents_of, counts_at_end, first_record, last_record
 
 FORMAT = 1
 CONFIG, LOG, LOCK = "config.json", "log.jsonl", "lock"
@@ -62,6 +62,16 @@ def read_config(folder: Path) -> StoredConfig:
     return _read_file(folder / CONFIG)
 
 
+def latest_config(folder: Path) -> RunConfig:
+    """Return the configuration of a run, with the tasks and trials that were added to it."""
+    closed = counts_at_end(last_record(folder / LOG))
+    # The line that ends a session repeats what was added, so that a long log need not be read.
+    latest = contents_of(folder / LOG).config if closed is None else closed["config"]
+    if latest is None:
+        return read_config(folder).config
+    return latest if isinstance(latest, RunConfig) else RunConfig.of(latest)
+
+
 def _read_file(path: Path) -> StoredConfig:
     try:
         stored = strict_json.loads(path.read_bytes())
@@ -83,15 +93,8 @@ def _read_file(path: Path) -> StoredConfig:
         ) from error
 
 
-def check_usable(folder: Path, wanted: RunConfig, *, changed: bool = False) -> None:
-    """Raise unless ``folder`` is free, or holds the wanted run or the beginning of it.
-
-    With ``changed`` it may have been begun with other code.
-    """
-    if is_run_folder(folder):
-        current = contents_of(folder / LOG).config or read_config(folder).config
-        check_same_run(folder, current, wanted, changed=changed)
-        return
+def check_free(folder: Path) -> None:
+    """Raise unless a run can begin in a folder that holds none."""
     try:
         names = {path.name for path in folder.iterdir()}
     except FileNotFoundError:

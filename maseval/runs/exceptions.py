@@ -52,6 +52,7 @@ def writing(folder: Path, failure: str) -> Iterator[None]:
     except RunWriteError:
         raise
     except OSError as error:
+        # Without the name of the file, which may be a hidden one.
         cause = os.strerror(error.errno) if error.errno else str(error)
         way_out = _WAYS_OUT.get(error.errno or 0, "fix the cause")
         if _has_results(folder):

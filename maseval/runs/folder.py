@@ -18,6 +18,7 @@ from maseval.core.outcome import Simulation
 from maseval.core.recorded import mapping
 from maseval.core.report import NO_VERDICT_STATUSES, RERUN_STATUSES, UNEVALUATED, Report
 from maseval.core.storage import strict_json
+from maseval.core.storage.files import FileState
 from maseval.core.storage.records import (
     RecordWriter,
     drop_rescued,
@@ -34,15 +35,22 @@ from maseval.runs.config_file import (
     LOCK,
     LOG,
     StoredConfig,
+    check_free,
     check_same_run,
-    check_usable,
     is_run_folder,
     read_config,
     write_config,
 )
 from maseval.runs.exceptions import RunConfigError, RunFolderError, RunWriteError, writing
 from maseval.runs.lock import FolderLock
-from maseval.runs.log import config_record, contents_of, kept_about, read_head, shared_id
+from maseval.runs.log import (
+    config_record,
+    contents_of,
+    kept_about,
+    read_head,
+    report_head,
+    shared_id,
+)
 from maseval.runs.recording import LoggedRun, is_waiting, rescued_reports
 from maseval.runs.report_line import (
     BEGINNING,
@@ -68,6 +76,7 @@ class RunFolder(LoggedRun):
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Read the folder as it is now; ``read`` and ``open`` state the intent more clearly."""
         super().__init__(Path(path))
+        self._read_at = FileState.now(self.log)
         self.contents = contents_of(self.log)
         self.set_aside: Path | None = None
         self._end, self._size = self.contents.end, 0
@@ -123,14 +132,19 @@ class RunFolder(LoggedRun):
 
     @classmethod
     def _open(cls, path: Path, wanted: RunConfig, secrets: Secrets, changed: bool) -> "RunFolder":
+        # Checked before anything is written: what belongs to another run stays as it is.
         with writing(path, "cannot be read"):
-            check_usable(path, wanted, changed=changed)
+            found = cls(path) if is_run_folder(path) else None
+            if found is None:
+                check_free(path)
+            else:
+                check_same_run(path, found.config, wanted, changed=changed)
         with writing(path, "cannot be written to"):
             path.mkdir(parents=True, exist_ok=True)
             lock = FolderLock(path / LOCK)
         try:
             with writing(path, "cannot be written to"):
-                folder = cls._begin(path, wanted, changed)
+                folder = cls._begin(path, wanted, changed, found)
             folder._lock, folder._secrets = lock, secrets
             folder._extend_to(wanted)
             folder._take_over_rescued()
@@ -146,18 +160,23 @@ class RunFolder(LoggedRun):
         return folder
 
     @classmethod
-    def _begin(cls, path: Path, wanted: RunConfig, changed: bool) -> "RunFolder":
+    def _begin(
+        cls, path: Path, wanted: RunConfig, changed: bool, found: "RunFolder | None"
+    ) -> "RunFolder":
         begun = is_run_folder(path)
         write_config(path, read_config(path) if begun else StoredConfig(now(), wanted))
         aside = mend(path / LOG) if (path / LOG).exists() else None
-        folder = cls(path)
-        # Checked before the folder was locked, but another process may have used it since.
+        # It was read before it was locked, and another process may have written to it since. Else
+        # a long log is not read again.
+        is_as_read = found is not None and found._read_at == FileState.now(found.log)
+        folder = found if found is not None and is_as_read else cls(path)
         check_same_run(path, folder.config, wanted, changed=changed)
         folder.ended_here = (
             not folder.damaged and kept_about(folder.log).get(_ENDED) == folder._ended
         )
         folder.set_aside, folder._writer = aside, RecordWriter(path / LOG, resume=True)
         folder._size = folder.log.stat().st_size
+        # With its configuration first, a log can be read when config.json is lost.
         if folder._end == BEGINNING:
             folder._append(folder._writer, config_record(folder.config, folder.created))
         return folder
@@ -193,12 +212,18 @@ class RunFolder(LoggedRun):
         """
         again = RERUN_STATUSES if retry_failed else frozenset()
         places = self.contents.places
-        return [one for one in self.planned if one not in places or places[one].status in again]
+        return [
+            simulation
+            for simulation in self.planned
+            if simulation not in places or places[simulation].status in again
+        ]
 
     def unevaluated(self) -> list[Simulation]:
         """Return the planned simulations whose evaluation failed, to be made again by itself."""
         recorded = self.recorded
-        return [one for one in self.planned if recorded.get(one) in UNEVALUATED]
+        return [
+            simulation for simulation in self.planned if recorded.get(simulation) in UNEVALUATED
+        ]
 
     def append(self, report: Report) -> None:
         """``append_all`` for one report."""
@@ -214,9 +239,9 @@ class RunFolder(LoggedRun):
             self._added[self._place(line)] = None
 
     def _place(self, line: LogLine) -> Simulation:
-        head = read_head(line.text)
-        self.contents.place(simulation_of(head), line, head)
-        return simulation_of(head)
+        head = report_head(read_head(line.text))
+        self.contents.place(*head, line)
+        return head[0]
 
     def check_written(self) -> None:
         """Raise unless the log holds what was recorded; of many reports some are looked at.
@@ -370,6 +395,7 @@ class RunFolder(LoggedRun):
             return lines
 
     def _shared_as(self, benchmark: object) -> str:
+        # By identity: it is large, and one object for all reports of a session.
         if self._shared is None or self._shared[0] is not benchmark:
             name = shared_id(benchmark)
             if name not in self.contents.shared:
@@ -390,7 +416,7 @@ class RunFolder(LoggedRun):
         if grown or wanted.code_version != old.code_version:
             new = wanted.with_cell_of(old) if grown else old.with_code_of(wanted)
             new = new.after(old) if self.recorded else new
-        cells = [list(cell_of(each.values).items()) for each in (old, wanted)]
+        cells = [list(cell_of(config.values).items()) for config in (old, wanted)]
         if cells[1] and cells[0] != cells[1]:  # the grid got more factors, or another order
             new = new.with_cell_of(wanted)
         if new is not old:
@@ -403,7 +429,7 @@ class RunFolder(LoggedRun):
     def _closing(self) -> dict[str, object]:
         """Return the line that ends a session, for ``counts_at_end``."""
         recorded = self.recorded
-        ended = [recorded[one] for one in self.planned if one in recorded]
+        ended = [recorded[simulation] for simulation in self.planned if simulation in recorded]
         failed = sum(status in NO_VERDICT_STATUSES for status in ended)
         return {
             "kind": "closed",
@@ -416,6 +442,7 @@ class RunFolder(LoggedRun):
         }
 
 
+# Enough to notice code that spoils every report; reading all of them would double the work.
 _LOOKED_AT = 20
 _ENDED = "ended"
 

@@ -84,7 +84,6 @@ class LabelFile:
 
     @property
     def labels(self) -> list[Label]:
-        """The label of each labeller on each conversation, by question."""
         return list(self._labels.values())
 
     def order(self, simulations: Iterable[Simulation]) -> list[Simulation]:
@@ -92,6 +91,9 @@ class LabelFile:
         salt = self._prepare()
 
         def rank(one: Simulation) -> bytes:
+            # By its name alone: conversations that are added later leave the order of the others.
+            # By its name alone: conversations that are added later leave the order of the others.
+            # By its name alone: conversations that are added later leave the order of the others.
             return hashlib.sha256(f"{salt}\0{one!r}".encode()).digest()
 
         return sorted(simulations, key=rank)
@@ -113,6 +115,7 @@ class LabelFile:
         if self._salt is not None:
             return self._salt
         with locked(self.path):
+            # Somebody else may have begun the file since it was looked for.
             self._read()
             if self._salt is None:
                 self._salt = secrets.token_hex(16)

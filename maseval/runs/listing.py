@@ -119,14 +119,18 @@ def _counts(log: Path, config: RunConfig) -> tuple[dict[str, Any], Sequence[Dama
 
     Else those of its lines, which are all read, and which of them are damaged.
     """
+    # A folder of runs may hold hundreds of logs of hundreds of megabytes.
     counts, seal = counts_at_end(last_record(log)), Seal.read(log.parent)
     untouched = seal is None or seal.fits(log)
+    # A log that was touched, as by a copy, is looked through before its own counts are believed.
+    # A log that was touched, as by a copy, is looked through before its own counts are believed.
+    # A log that was touched, as by a copy, is looked through before its own counts are believed.
     if counts and (untouched or not contents_of(log).damaged):
         return {**counts, "config": counts["config"] or config.values}, ()
     run = LoggedRun(log.parent)
     run.contents = heads = contents_of(log)
     config, places = run.config, heads.places
-    ended = [places[one].status for one in config.planned if one in places]
+    ended = [places[simulation].status for simulation in config.planned if simulation in places]
     failed = sum(status in NO_VERDICT_STATUSES for status in ended)
     numbers = {"done": len(ended) - failed, "failed": failed, "planned": len(config.planned)}
     with suppress(RunFolderError, ValueError):  # a report of an earlier release is not readable
@@ -139,8 +143,8 @@ def _totals(run: LoggedRun) -> dict[str, Any]:
     outcomes = outcomes_in(run)
     overall = summarise(outcomes, planned=run.planned).overall
     return {
-        "cost": total_cost(each.cost for each in outcomes),
-        "tokens": sum(each.tokens for each in outcomes),
+        "cost": total_cost(outcome.cost for outcome in outcomes),
+        "tokens": sum(outcome.tokens for outcome in outcomes),
         "verdicts": overall.verdicts,
         "pass_1": overall.pass_1,
     }

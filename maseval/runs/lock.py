@@ -37,10 +37,6 @@ class Holder:
     host: str
     since: str
 
-    @classmethod
-    def this_process(cls) -> "Holder":
-        return cls(os.getpid(), socket.gethostname(), now())
-
     @property
     def is_alive(self) -> bool:
         """True if the process is still there; one on another host is taken to be."""
@@ -127,7 +123,8 @@ class FolderLock:
 
 
 def _own_name() -> bytes:
-    return strict_json.dumps(asdict(Holder.this_process())).encode("ascii")
+    holder = Holder(os.getpid(), socket.gethostname(), now())
+    return strict_json.dumps(asdict(holder)).encode("ascii")
 
 
 def holder_of(path: Path) -> Holder | None:

@@ -93,11 +93,12 @@ class LogContents:
     hashes: dict[int | str, str] = field(default_factory=dict, compare=False)
     """Those of what is shared, by its name, and of what decides a report, by its offset."""
 
-    def place(self, simulation: Simulation, line: LogLine, head: Mapping[str, object]) -> None:
-        """Note where a report is, in place of the one before it; ``head`` is that of its line."""
+    def place(
+        self, simulation: Simulation, status: str, indexed: IndexLine | None, line: LogLine
+    ) -> None:
+        """Note where a report is, in place of the one before it."""
         before = self.places.get(simulation)
         earlier = () if before is None else (*before.earlier, before.offset)
-        status, indexed = str(head["status"]), index_in(head)
         self.places[simulation] = ReportPlace(line.offset, status, earlier, indexed)
         name = _SHARED_ID.search(line.text)
         shared = self.hashes.get(name[1].decode("ascii", "replace")) if name else None
@@ -112,41 +113,32 @@ class LogContents:
         every = "".join(self.hashes[offset] for offset in (place.offset, *place.earlier))
         return hashlib.sha256(every.encode()).hexdigest()[:32]
 
-    def add(self, record: Mapping[str, object], line: LogLine) -> "TakeBack":
-        """Take one line, and return what takes it back; raise if its kind requires more."""
-        match record["kind"]:
-            case "report":
-                simulation = simulation_of(record)
-                before = self.places.get(simulation)
-                self.place(simulation, line, record)
-                return lambda found: _put_back(found.places, simulation, before)
-            case "shared":
-                name = str(record["id"])
-                known = self.shared.get(name)
-                self.share(name, record["benchmark"], line)
-                return lambda found: _put_back(found.shared, name, known)
-            case "extended":
-                former, self.config = self.config, RunConfig.of(_mapping(record["config"]))
-                return lambda found: setattr(found, "config", former)
-            case "closed":
-                return _take_nothing_back
-            case unknown:
-                raise ValueError(f"unknown kind {excerpt(unknown, 40)!r}")
+
+Change = Callable[[LogContents], object]
+"""Adds what a line says to the contents of its log."""
 
 
-TakeBack = Callable[[LogContents], object]
-"""Undoes what the last line added, in the contents that were read or in a copy of them."""
+def change_by(record: Mapping[str, object], line: LogLine) -> Change:
+    """Return what a line changes; raise if its kind requires more."""
+    match record["kind"]:
+        case "report":
+            head = report_head(record)
+            return lambda contents: contents.place(*head, line)
+        case "shared":
+            name, benchmark = str(record["id"]), record["benchmark"]
+            return lambda contents: contents.share(name, benchmark, line)
+        case "extended":
+            config = RunConfig.of(_mapping(record["config"]))
+            return lambda contents: setattr(contents, "config", config)
+        case "closed":  # its counts are for lists of runs
+            return lambda contents: None
+        case unknown:
+            raise ValueError(f"unknown kind {excerpt(unknown, 40)!r}")
 
 
-def _take_nothing_back(found: LogContents) -> None:
-    """What the line says is kept by nobody."""
-
-
-def _put_back(values: dict[Any, Any], key: object, before: object) -> None:
-    if before is None:
-        del values[key]
-    else:
-        values[key] = before
+def report_head(record: Mapping[str, object]) -> tuple[Simulation, str, IndexLine | None]:
+    """Return all that a log is read for of a report."""
+    return simulation_of(record), str(record["status"]), index_in(record)
 
 
 def read_head(line: bytes) -> dict[str, object]:
@@ -154,6 +146,9 @@ def read_head(line: bytes) -> dict[str, object]:
 
     The checksum shows that the rest is as it was written; it is read with the report.
     """
+    # The head is a small part of the line; to parse all of it would take many times as long.
+    # The head is a small part of the line, and parsing takes most of the time of reading a log.
+    # The head is a small part of the line, and parsing takes most of the time of reading a log.
     end = line.find(_END_OF_HEAD)
     record = strict_json.loads_object(line if end < 0 else line[:end] + b"}")
     if problem := seal_problem(line):
@@ -186,14 +181,16 @@ def kept_place(log: Path) -> Path:
 
 
 class LogReading:
-    """A log as it is read; a line that the next one does not name as it is does not count."""
+    """A log as it is read; a line that the next one does not name as it is does not count.
+
+    So each waits until the next one is there, or nothing follows.
+    """
 
     def __init__(self) -> None:
         self._contents = LogContents()
         self._new = set[Simulation]()
         self.last: LogLine | None = None
-        self._take_back: TakeBack = _take_nothing_back  # of the last line
-        self._intact = True  # the last line
+        self._waiting: Change | None = None  # that of the last line, if it is intact
         self._begun = False  # some line has named the one before it
         self._missing = 0  # lines that were found missing so far
 
@@ -201,39 +198,45 @@ class LogReading:
         before, self.last = self.last, line
         try:
             record = read_head(line.text)
-            named = Link.parse(record[LINK]) if LINK in record else None
-            if named is not None:
-                self._follow(before, line, named)
-            self._take_back, self._intact = self._contents.add(record, line), True
-            if named is None and self._begun:
-                self._take_back(self._contents)
+            # Before all else of the line: whatever is wrong with it, it names the one before it.
+            if LINK in record:
+                self._follow(before, line, Link.parse(record[LINK]))
+            change = change_by(record, line)
+            if LINK not in record and self._begun:
                 raise ValueError("it does not name the line before it, as others do")
             if record["kind"] == "report":
                 self._new.add(simulation_of(record))
+            self._wait_with(change)
         except _UNREADABLE as error:
-            self._take_back, self._intact = _take_nothing_back, False
+            self._wait_with(None)
             if line.text.endswith(b"\n"):
                 self._note(line, _reason(error))
             else:
                 self._contents.torn = True
+
+    def _wait_with(self, change: Change | None) -> None:
+        if self._waiting is not None:
+            self._waiting(self._contents)
+        self._waiting = change
 
     def _follow(self, before: LogLine | None, line: LogLine, named: Link) -> None:
         """Check the link that a line names; what was added or changed before it does not count."""
         self._begun = True
         expected = BEGINNING if before is None else before.link
         gap = named.number - expected.number - self._missing
+        # Once for each gap: the lines behind it are right about their own numbers.
         self._missing += gap
         if gap > 0:
             missing = "a line before it is" if gap == 1 else f"{gap} lines before it are"
             self._note(line, f"{missing} missing")
-        elif before is not None and self._intact and (gap < 0 or named.hash != expected.hash):
-            self._take_back(self._contents)
+        elif before and self._waiting and (gap < 0 or named.hash != expected.hash):
+            self._waiting = None
             how = "added" if gap < 0 else "changed"
             self._note(before, f"it was {how} after line {line.row} was written")
 
     def take_new(self) -> set[Simulation]:
         """Return the simulations with a report among the lines taken since this was last asked."""
-        new, self._new = self._new & self._contents.places.keys(), set()
+        new, self._new = self._new, set()
         return new
 
     def finish(self, seal: Seal | None) -> LogContents:
@@ -253,10 +256,11 @@ class LogReading:
         )
         row = 0 if self.last is None else self.last.row
         damage = None if seal is None else _end_damage(end, seal, row, torn=found.torn)
-        if seal and damage:
+        if damage is not None:
             found.damaged.append(damage)
-            if end.number == seal.end.number:
-                self._take_back(found)
+        is_refuted = damage is not None and seal is not None and end.number == seal.end.number
+        if self._waiting is not None and not is_refuted:
+            self._waiting(found)
         return found
 
     def _note(self, line: LogLine, reason: str) -> None:

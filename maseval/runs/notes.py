@@ -53,7 +53,9 @@ def read_notes(run: str | os.PathLike[str]) -> list[SimulationNote]:
     if not path.is_file():
         return []
     try:
-        return [SimulationNote.read(each) for each in iter_records(path, on_torn=lambda line: None)]
+        return [
+            SimulationNote.read(record) for record in iter_records(path, on_torn=lambda line: None)
+        ]
     except (KeyError, TypeError, ValueError) as error:
         raise RunFolderError(
             f"{path} has a line that is no note ({excerpt(error)}); remove that line, or restore "

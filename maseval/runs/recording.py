@@ -60,7 +60,7 @@ def index_line_in(run: Recording, one: Simulation) -> IndexLine:
 
 def outcomes_in(run: Recording) -> list[Outcome]:
     """Return the outcome of every recorded simulation, in the order of the plan."""
-    return [index_line_in(run, one).outcome for one in simulations_in_order(run)]
+    return [index_line_in(run, simulation).outcome for simulation in simulations_in_order(run)]
 
 
 def report_key(report: Report) -> str:
@@ -71,9 +71,9 @@ def report_key(report: Report) -> str:
 def unrecorded_trials(run: Recording) -> dict[TaskKey, list[str]]:
     """Return the planned trials without a report, by task."""
     recorded, found = run.recorded, dict[TaskKey, list[str]]()
-    for one in run.planned:
-        if one not in recorded:
-            found.setdefault(one.task, []).append(str(one.trial))
+    for simulation in run.planned:
+        if simulation not in recorded:
+            found.setdefault(simulation.task, []).append(str(simulation.trial))
     return found
 
 
@@ -100,7 +100,7 @@ def is_waiting(record: Mapping[str, Any], run: Recording) -> bool:
     recorded = run.report(simulation)
     begun, before = str(record.get("started_at") or ""), str(recorded.get("started_at") or "")
     # A conversation that was evaluated again keeps the time at which it began.
-    open_before, still = (each["status"] in UNEVALUATED for each in (recorded, record))
+    open_before, still = (report["status"] in UNEVALUATED for report in (recorded, record))
     judged = begun == before and open_before and not still
     return judged or begun > before
 
@@ -108,7 +108,7 @@ def is_waiting(record: Mapping[str, Any], run: Recording) -> bool:
 def simulations_in_order(run: Recording) -> list[Simulation]:
     """Return the recorded simulations: as planned, then those that are no longer planned."""
     recorded = dict.fromkeys(run.recorded)
-    planned = [one for one in run.planned if one in recorded]
+    planned = [simulation for simulation in run.planned if simulation in recorded]
     return [*planned, *sorted(recorded.keys() - set(planned))]
 
 
@@ -155,6 +155,7 @@ class LoggedRun:
         for the next process, when nobody could tell that the log was not edited since. Only one
         thread at a time may call this.
         """
+        # Before reading: what is added meanwhile is then noticed the next time.
         seen, before = FileState.now(self.log), self._seen
         if seen == before:
             return None
@@ -167,7 +168,7 @@ class LoggedRun:
             self._reading.take(line)
         known, self._seen = len(self.damaged), seen
         self.contents = self._reading.finish(Seal.read(self.path))
-        new = self._reading.take_new()
+        new = self._reading.take_new() & self.contents.places.keys()
         # A line that does not count any more may have brought an earlier report back.
         return new if grown and known == len(self.damaged) else {*self.contents.places}
 
@@ -189,7 +190,6 @@ class LoggedRun:
 
     @property
     def recorded(self) -> Mapping[Simulation, object]:
-        """Each simulation that has a report."""
         return self.contents.places
 
     @property
@@ -208,7 +208,7 @@ class LoggedRun:
         damage = damage_in_words(self.damaged)
         if damage is None:
             return []
-        count = sum(one in self.contents.places for one in self.planned)
+        count = sum(simulation in self.contents.places for simulation in self.planned)
         return [
             f"{damage}; {count} of {len(self.planned)} planned simulations are recorded; "
             "resume the run to get the missing ones"
@@ -221,7 +221,9 @@ class LoggedRun:
         if not notes and self.contents.torn and holder_of(self.path / LOCK) is None:
             notes.append("the last line of its log is cut off, as after a kill, and does not count")
         for path in rescued_files(self.log, self.id):
-            found = [each for each in rescued_reports(path) if each and is_waiting(each, self)]
+            found = [
+                record for record in rescued_reports(path) if record and is_waiting(record, self)
+            ]
             if found:
                 were = "report was" if len(found) == 1 else "reports were"
                 words = f"{len(found)} more {were} rescued to {path}"
@@ -255,6 +257,7 @@ class LoggedRun:
         """
         known = self._known_index(simulation)
         if known is None:
+            # Whoever wants one line is about to want all: a table, a page, a search.
             self._index_reports()
             known = self._known_index(simulation)
         # It cannot be read: whoever asks for it hears why.
@@ -269,11 +272,11 @@ class LoggedRun:
 
     def _index_reports(self) -> None:
         """Read all reports whose index lines are not known: whoever asks for one asks for all."""
-        for one in self.contents.places:
-            if self._known_index(one) is None:
+        for simulation in self.contents.places:
+            if self._known_index(simulation) is None:
                 with suppress(RunFolderError, ValueError):
-                    found = IndexLine.of(RecordedReport(self.report(one)))
-                    self._kept.put(self.content_key(one), found.to_record())
+                    found = IndexLine.of(RecordedReport(self.report(simulation)))
+                    self._kept.put(self.content_key(simulation), found.to_record())
         self._kept.save()
 
     @cached_property

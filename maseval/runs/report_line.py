@@ -31,6 +31,7 @@ from maseval.core.storage.files import FileState, write_json
 from maseval.core.words import excerpt
 
 LINK = "after"
+# Of a SHA-256: nobody finds another line with the same 128 bits.
 _DIGITS = 32
 # A line is many kilobytes long; the usual buffer would cut it into pieces.
 _BUFFER = 1 << 20
@@ -158,6 +159,7 @@ _REPORT_TYPES: dict[str, type | UnionType] = {
 
 def report_record(report: Mapping[str, object], shared: str | None) -> dict[str, object]:
     """Return a report as a line; its head comes first, for ``heads`` to find."""
+    # The id stands first, so that a list needs the head of each line alone.
     simulation = Simulation.of(cast(Report, report))
     traces = report.get("traces")
     once = {"traces": without_repeats(traces)} if isinstance(traces, Mapping) else {}
@@ -175,7 +177,7 @@ def report_record(report: Mapping[str, object], shared: str | None) -> dict[str,
 
 def report_text(record: Mapping[str, object]) -> str:
     """Return the JSON of a report's line, with its index line before all that is long."""
-    left = (each for each in record if each not in (*_HEAD, INDEX, "traces"))
+    left = (key for key in record if key not in (*_HEAD, INDEX, "traces"))
     head, rest, traces = (
         strict_json.dumps(part)
         for part in (
@@ -185,7 +187,7 @@ def report_text(record: Mapping[str, object]) -> str:
         )
     )
     # Made from what was written, where an agent's own kind of number is a text.
-    first, others, traced = (loads_object(each.encode("ascii")) for each in (head, rest, traces))
+    first, others, traced = (loads_object(part.encode("ascii")) for part in (head, rest, traces))
     index = strict_json.dumps(_index_of({**first, **others, "traces": traced}))
     return f'{head[:-1]}, "{INDEX}": {index}, {rest[1:-1]}, "traces": {traces}}}'
 
@@ -282,26 +284,23 @@ def _shorten(container: Any, place: Place | None, seen: dict[int, Place], depth:
     """Return a container with references; it is the same one if it needs none."""
     if depth > _DEEPEST:
         raise RecursionError
-    is_dict, is_checked, written = isinstance(container, dict), False, container
+    is_dict, written = isinstance(container, dict), container
     if is_dict and place is not None and (_SAME in container or _LITERAL in container):
         return {_LITERAL: container}  # somebody's own, which must not be resolved
+    needs_check = is_dict
     for step, one in container.items() if is_dict else enumerate(container):
         # Nearly all are short: a call for each would take longer than all the rest.
         if (kind := type(one)) is str:
-            if len(one) < _WORTH_IT:
-                continue
-        elif kind in _SCALARS or not isinstance(one, _CONTAINERS) or not one:
+            is_short = len(one) < _WORTH_IT
+        else:
+            is_short = kind in _SCALARS or not isinstance(one, _CONTAINERS) or not one
+        if is_short:
             continue
-        if is_dict and not is_checked:
-            if not _TEXT.issuperset(map(type, container)):
-                return container  # JSON would spell the path otherwise
-            is_checked = True
+        if needs_check and not _TEXT.issuperset(map(type, container)):
+            return container  # JSON would spell the path otherwise
+        needs_check = False
         if (first := seen.get(id(one))) is not None:
-            steps, at = list[Step](), cast(Any, first)
-            while at is not None:
-                at, last = at
-                steps.insert(0, last)
-            short = {_SAME: steps}
+            short = {_SAME: _steps_to(first)}
         else:
             seen[id(one)] = here = place, step
             if kind is str or (short := _shorten(one, here, seen, depth + 1)) is one:
@@ -310,6 +309,14 @@ def _shorten(container: Any, place: Place | None, seen: dict[int, Place], depth:
             written = dict(container) if is_dict else list(container)
         written[step] = short
     return written
+
+
+def _steps_to(place: Place) -> list[Step]:
+    steps, at = list[Step](), cast(Any, place)
+    while at is not None:
+        at, last = at
+        steps.insert(0, last)
+    return steps
 
 
 def _restore(value: Any, traces: dict[str, Any]) -> Any:

@@ -117,14 +117,17 @@ class VerdictCheck:
         if self.differing:
             recorded = self._checked
             new = {
-                one: recorded[one]._replace(passed=each.passed, reason=None)
-                for one, each in self.differing.items()
+                simulation: recorded[simulation]._replace(passed=difference.passed, reason=None)
+                for simulation, difference in self.differing.items()
             }
             before, after = (
                 summarise(outcomes.values(), planned=self._run.planned).overall.pass_1
                 for outcomes in (recorded, {**recorded, **new})
             )
             self._scores = before, after
+        # A log that was written to meanwhile has not been checked as a whole.
+        # A log that was written to meanwhile has not been checked as a whole.
+        # A log that was written to meanwhile has not been checked as a whole.
         if self.obstacle is None and self._state == FileState.now(self._log):
             known = kept_about(self._log)
             known.put(_VERDICTS, [self._state, self.doubt or _doubt([], None, None)])
@@ -153,8 +156,10 @@ class VerdictCheck:
         return f"{self._say_what_differs()}; {conclusion}" if self.differing else self.obstacle
 
     def _say_what_differs(self) -> str:
-        lost = [one for one in self.differing if self._checked[one].passed is None]
-        false = [one for one in self.differing if one not in lost]
+        lost = [
+            simulation for simulation in self.differing if self._checked[simulation].passed is None
+        ]
+        false = [simulation for simulation in self.differing if simulation not in lost]
         parts = [
             f"{len(ones)} of {len(self._checked)} {what} (the first: {ones[0]}: "
             f"{self.differing[ones[0]].text})"
@@ -168,7 +173,8 @@ class VerdictCheck:
 
     def to_dict(self) -> dict[str, object]:
         differing = [
-            {"simulation": str(one), "text": each.text} for one, each in self.differing.items()
+            {"simulation": str(simulation), "text": difference.text}
+            for simulation, difference in self.differing.items()
         ]
         return {"checked": len(self._checked), "differing": differing, "obstacle": self.obstacle}
 

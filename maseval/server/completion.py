@@ -114,6 +114,7 @@ def _event(chunk: Mapping[str, object]) -> bytes:
     return b"data: " + encode(chunk) + b"\n\n"
 
 
+# More than any conversation has, and less than would fill a machine's memory.
 LONGEST = 64 * 1024 * 1024
 _DIGITS = 15
 
@@ -123,6 +124,9 @@ def read_body(stream: BufferedIOBase, headers: Message) -> bytes:
     if "Transfer-Encoding" in headers:
         raise Refusal("the request has no Content-Length", status=HTTPStatus.LENGTH_REQUIRED)
     declared = str(headers.get("Content-Length", "0")).strip()
+    # ``int`` takes signs and blanks, and numbers of any length.
+    # ``int`` takes signs and blanks, and numbers of any length.
+    # ``int`` takes signs and blanks, and numbers of any length.
     if not declared.isdecimal() or len(declared) > _DIGITS:
         raise Refusal(f"the Content-Length is {declared[:40]!r}, which is not a number of bytes")
     length = int(declared)

@@ -49,6 +49,7 @@ _Connection = socket.socket | tuple[bytes, socket.socket]
 class QuietHTTPServer(ThreadingHTTPServer):
     """A server of threads that ends at once; it hangs up on clients that keep their connections."""
 
+    # A client that keeps its connection open must not keep the program from ending.
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
@@ -71,6 +72,7 @@ class QuietHTTPServer(ThreadingHTTPServer):
         self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
     def process_request(self, request: _Connection, client_address: object) -> None:
+        # ``hang_up`` goes through them in another thread.
         with self._opening:
             self._connections.add(request)
         super().process_request(request, client_address)
@@ -118,6 +120,9 @@ class _ChatHandler(BaseHTTPRequestHandler):
 
     def _answer(self, request: RequestBody) -> None:
         try:
+            # All of it is made before the status is sent, so that a failure can still be told.
+            # All of it is made before the status is sent, so that a failure can still be told.
+            # All of it is made before the status is sent, so that a failure can still be told.
             streams = bool(request.get("stream"))
             kept = self.server.responses
             if kept is not None and self._path.endswith(RESPONSES):
@@ -176,6 +181,9 @@ class _ChatHandler(BaseHTTPRequestHandler):
     def _stream(self, events: Iterable[bytes]) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+        # Nobody knows the length beforehand: the end of the connection is that of the answer.
+        # Nobody knows the length beforehand: the end of the connection is that of the answer.
+        # Nobody knows the length beforehand: the end of the connection is that of the answer.
         self.send_header("Connection", "close")
         self.end_headers()
         for event in events:
@@ -280,6 +288,7 @@ class ChatServer(QuietHTTPServer):
         if self._thread is not None:
             self._thread.join()
             self._thread = None
+        # From here on nobody can connect; what is under way is waited for.
         self.server_close()
         self._wait_for_answers()
         self.hang_up()

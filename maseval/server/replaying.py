@@ -107,6 +107,9 @@ class ReplayServer(ChatServer):
         """The number of requests that the upstream has not answered yet."""
         super().__init__(self._answer, lambda: list(self._models), host=host, port=port)
         address = urlsplit(upstream or "")
+        # It would ask itself for ever.
+        # It would ask itself for ever.
+        # It would ask itself for ever.
         if address.port == self.server_port and address.hostname in {host, *LOCAL_NAMES}:
             self.server_close()
             raise ConfigurationError(
@@ -187,6 +190,7 @@ class ReplayServer(ChatServer):
         """Return the next recorded answer to a request; when all were played, the first again."""
         with self._lock:
             following = self._asked[key] + 1
+            # In turn, as whoever asked twice was given two answers when they were recorded.
             for time in (following,) if self._upstream else (following, 1):
                 entry = self.cache.entry(key, time)
                 answer = self.cache.load(entry)
@@ -340,6 +344,7 @@ class Upstream:
         )
         try:
             with self._opener.open(question, timeout=_TIMEOUT) as response:
+                # One byte beyond the limit shows that there is more.
                 return _parse_answer(response.read(_MOST + 1))
         except urllib.error.HTTPError as error:
             with error:

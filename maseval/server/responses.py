@@ -40,7 +40,7 @@ class KeptResponses:
         instructions = [{"role": "system", "content": body.get("instructions")}]
         chat = {key: value for key, value in body.items() if key not in _TRANSLATED}
         chat["messages"] = [*(instructions if body.get("instructions") else ()), *messages]
-        if tools := [_tool(each) for each in body.get("tools") or () if "name" in each]:
+        if tools := [_tool(tool) for tool in body.get("tools") or () if "name" in tool]:
             chat["tools"] = tools
         choice = body.get("tool_choice")
         if isinstance(choice, Mapping) and "name" in choice:
@@ -59,8 +59,11 @@ class KeptResponses:
         message = choice["message"]
         output = [*_output(message)]
         response_id = f"resp_{uuid4().hex}"
-        kept = [each for each in chat["messages"] if each.get("role") != "system"]
+        kept = [message for message in chat["messages"] if message.get("role") != "system"]
         self._conversations[response_id] = [*kept, message]
+        # A client may send the id of an item instead of the item.
+        # A client may send the id of an item instead of the item.
+        # A client may send the id of an item instead of the item.
         self._items |= {item["id"]: item for item in output}
         usage = answer.get("usage") or {}
         asked, answered = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
@@ -111,6 +114,7 @@ def _messages(items: Iterator[Item]) -> list[Item]:
             case "function_call":
                 function = {"name": item.get("name"), "arguments": item.get("arguments") or "{}"}
                 call = {"id": item.get("call_id"), "type": "function", "function": function}
+                # The calls of a turn are items here, and parts of one message there.
                 if messages and messages[-1].get("tool_calls"):
                     messages[-1]["tool_calls"].append(call)
                 else:
@@ -176,6 +180,7 @@ def _events(response: Completion) -> Iterator[Item]:
 def _text_events(where: Item, part: Item) -> Iterator[Item]:
     name, text = "response.output_text", part["text"]
     yield {"type": "response.content_part.added", **where, "part": {**part, "text": ""}}
+    # In two pieces, as real servers send many.
     middle = len(text) // 2
     for piece in filter(None, (text[:middle], text[middle:])):
         yield {"type": f"{name}.delta", **where, "delta": piece, "logprobs": []}

@@ -102,10 +102,12 @@ def _text(old: str, new: str) -> Callable[[Reply], Reply]:
     return lambda reply: replace(reply, body=json.dumps(reply.body).replace(old, new, 1))
 
 
+# As some networks answer everything until somebody signs in.
 _HTML = "<!doctype html><html><body><h1>Sign in to the network</h1></body></html>"
 
 _EVERY = (
     Fault("429", "rate limit", _status(429, "slow down", "rate_limit_exceeded", Retry_After="0")),
+    # Longer than any call waits: a run must end, and say when to come back.
     Fault(
         "wait",
         "a rate limit for an hour",
@@ -116,6 +118,7 @@ _EVERY = (
     Fault("413", "a proxy takes no request of this size", _status(413, "Payload Too Large")),
     Fault("401", "the key is refused", _status(401, "no such key", "invalid_api_key")),
     Fault("404", "no such model", _status(404, "the model does not exist", "model_not_found")),
+    # The status of a rate limit, but waiting does not help.
     Fault("quota", "no credit left", _status(429, "You exceeded your quota", "insufficient_quota")),
     Fault(
         "overflow",
@@ -126,6 +129,7 @@ _EVERY = (
     Fault("drop", "hangs up without an answer", lambda reply: replace(reply, drop=True)),
     Fault("cut", "hangs up in the middle of the answer", _half),
     Fault("slow", "answers after some seconds", lambda reply: replace(reply, delay=SLOW_SECONDS)),
+    # Each piece comes in time, and the answer does not.
     Fault("drip", "answers byte by byte", lambda reply: replace(reply, pause=0.1)),
     Fault("malformed", "an answer that is not JSON", _body('{"choices": [{"mess')),
     Fault("html", "a web page instead of an answer", _body(_HTML, Content_Type="text/html")),
@@ -144,12 +148,14 @@ _EVERY = (
     Fault("many-calls", "10,000 tool calls", _calls(10_000)),
     Fault("calls", "999 tool calls", _calls(999)),
     Fault("number-ids", "tool-call ids that are numbers", _call(id=7)),
+    # Below and above the depth at which Python's own parser gives up.
     Fault("deep", "arguments nested 900 deep", _call(arguments="[" * 900 + "]" * 900)),
     Fault("deeper", "arguments nested 100,000 deep", _call(arguments="[" * 100_000)),
     Fault("deep-answer", "an answer nested 100,000 deep", _body('{"choices":' * 100_000)),
     Fault("infinity", "usage with Infinity", _usage(float("inf"))),
     Fault("nan", "usage with NaN", _usage(float("nan"))),
     Fault("huge", "an answer of 50 MB", lambda reply: Reply(b" " * HUGE_BYTES)),
+    # Small where bytes are counted as they arrive, and large in memory.
     Fault(
         "bomb",
         "50 MB, compressed to 50 kB",

@@ -11,6 +11,7 @@ from maseval.core.messages import Message
 from maseval.core.provider_errors import (
     ContentFilterError,
     OverloadedError,
+    ProviderError,
     ProviderTimeoutError,
 )
 from maseval.core.scripted import ScriptedModelAdapter, Tools
@@ -46,28 +47,30 @@ class FaultyJudge(ScriptedModelAdapter):
         return spoil(self.good, fault, self.model_id)
 
 
+_TEXTS = {
+    "garbage": "\x00\ufffd}{ ]] lorem \u202e 0xDEADBEEF {{",
+    "another language": "Das Gespräch wurde geprüft, es liegt kein Verstoß vor.",
+    "refuses": "I'm sorry, but I can't help with that.",
+    "empty": "",
+}
+_ERRORS: dict[str, tuple[type[ProviderError], str]] = {
+    "filtered": (ContentFilterError, "withheld"),
+    "times out": (ProviderTimeoutError, "slow"),
+    "down": (OverloadedError, "busy"),
+}
+
+
 def spoil(good: str, fault: str, model_id: str) -> str:
     """Return an answer with a fault, or raise what a provider answers instead."""
+    if fault in _ERRORS:
+        kind, words = _ERRORS[fault]
+        raise kind(words, provider="scripted", model_id=model_id)
     match fault:
-        case "garbage":
-            return "\x00\ufffd}{ ]] lorem \u202e 0xDEADBEEF {{"
         case "half JSON":
             return good[: len(good) // 2]
-        case "another language":
-            return "Das Gespräch wurde geprüft, es liegt kein Verstoß vor."
-        case "refuses":
-            return "I'm sorry, but I can't help with that."
-        case "empty":
-            return ""
         case "two answers":
             other = good.replace("true", "false").replace("[]", "[0]")
             return f"```json\n{good}\n```\nOn second thought:\n```json\n{other}\n```"
-        case "filtered":
-            raise ContentFilterError("withheld", provider="scripted", model_id=model_id)
-        case "times out":
-            raise ProviderTimeoutError("slow", provider="scripted", model_id=model_id)
-        case "down":
-            raise OverloadedError("busy", provider="scripted", model_id=model_id)
         case "killed":
             os.kill(os.getpid(), signal.SIGKILL)
-    return good
+    return _TEXTS.get(fault, good)

@@ -62,7 +62,7 @@ class ScriptedJudge(ScriptedModelAdapter):
         self._rates = {"found": found, "flagged": flagged}
         self._faults = dict(faults or {})
         known = [*JUDGE_FAULTS, *EVIDENCE_FAULTS]
-        if unknown := [each for each in self._faults if each not in known]:
+        if unknown := [fault for fault in self._faults if fault not in known]:
             raise ConfigurationError(f"no fault {unknown[0]!r}; choose from {', '.join(known)}")
         shares = [*self._rates.values(), sum(self._faults.values())]
         if not all(0 <= each <= 1 for each in shares):
@@ -87,6 +87,7 @@ class ScriptedJudge(ScriptedModelAdapter):
 
     def _draw(self, what: str, conversation: str) -> float:
         """Return a number from 0 up to 1 that these decide."""
+        # A generator's numbers would depend on the order of the calls.
         text = f"{self._errs_by} {what} {conversation}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:7], "big") / 2**56
 

@@ -89,6 +89,7 @@ class _ProviderHandler(BaseHTTPRequestHandler):
             return
         self.server.requests.append(request)
         reply = self.server.reply_to(request)
+        # Unlike ``sleep`` this ends with the server.
         self.server.closing.wait(reply.delay)
         if reply.drop:
             self.close_connection = True
@@ -206,7 +207,6 @@ class OpenAIProtocol:
 
 
 def completion(message: dict[str, object], reason: str) -> dict[str, object]:
-    """Return an answer in OpenAI's form."""
     return {
         "id": "chatcmpl-1",
         "object": "chat.completion",

@@ -14,6 +14,7 @@ from maseval.runs import (
     run_state,
 )
 from maseval.runs.config import cell_of
+from maseval.runs.lock import FolderLock
 from tests.damage import edit_line, results_in
 from tests.runs.worlds import AWKWARD_IDS, as_killed, config, desk, finished_run, report, tasks
 
@@ -129,6 +130,22 @@ def test_a_cell_keeps_the_order_of_its_factors_and_goes_on_when_the_grid_gets_mo
     grown = RunFolder.read(tmp_path / "run")
     assert cell_of(grown.config.values) == cells[1] and len(grown.planned) == 2
     assert not grown.damage and cell_of({"tasks": {}}) == {}
+
+
+def test_what_was_written_between_reading_and_locking_a_folder_counts(tmp_path, monkeypatch):
+    path = tmp_path / "run"
+    RunFolder.open(path, config("a", "b")).close()
+
+    class LateLock(FolderLock):
+        def __init__(self, place):
+            monkeypatch.undo()
+            with RunFolder.open(path, config("a", "b")) as other:
+                other.append(report("a"))
+            super().__init__(place)
+
+    monkeypatch.setattr("maseval.runs.folder.FolderLock", LateLock)
+    with RunFolder.open(path, config("a", "b")) as folder:
+        assert folder.missing() == [Simulation("", "b", 0)]
 
 
 def test_a_fork_goes_to_the_next_free_name_and_is_found_again(tmp_path):

@@ -51,7 +51,7 @@ from maseval.core.task.queues import AgentData
 from maseval.core.words import as_file_name, money
 from maseval.runs import RunFolder, default_root, run_into, run_state
 from maseval.runs.config import CELL, JUDGED_BY, UNTIL, RunConfig
-from maseval.runs.config_file import is_run_folder
+from maseval.runs.config_file import is_run_folder, latest_config
 from maseval.runs.exceptions import writing
 from maseval.runs.recording import Recording, outcomes_in
 from maseval.runs.verdict_check import VerdictCheck
@@ -314,7 +314,7 @@ class FolderRun(ABC):
         if self.options.prices is not None:
             return Prices.of(self.options.prices)
         if self.options.output is not None and is_run_folder(self.path):
-            return Prices.from_config(RunFolder.read(self.path).config.values)
+            return Prices.from_config(latest_config(self.path).values)
         return Prices()
 
     @abstractmethod

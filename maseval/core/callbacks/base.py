@@ -25,6 +25,7 @@ def planned_repetitions(benchmark: Benchmark) -> list[RepetitionKey]:
     """Return the repetitions that a run is going to have; ``tasks`` may be any list of tasks."""
     tasks: BaseTaskQueue | Sequence[Task] = benchmark.tasks
     repeats = benchmark.n_task_repeats
+    # A callback may be tried by hand, with something that only looks like a benchmark.
     if not isinstance(tasks, BaseTaskQueue):
         return [(str(task.id), repeat) for task in tasks for repeat in range(repeats)]
     # By the list, because going through an adaptive queue would use it up.

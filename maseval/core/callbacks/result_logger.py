@@ -143,6 +143,7 @@ class FileResultLogger(ResultLogger):
         self.overwrite = overwrite
         self._writer: RecordWriter | None = None
         self._was_opened = False
+        # By this what was rescued of one run is told from that of another.
         self._owner = uuid4().hex
         self._rescued: dict[Path, None] = {}
         self._shared: object = _NOTHING_YET
@@ -163,6 +164,9 @@ class FileResultLogger(ResultLogger):
         try:
             if not self._was_opened:  # outside a run, the first report opens the file
                 self._writer = self._open()
+            # Handled like a disk that is full: what was paid for is rescued.
+            # Handled like a disk that is full: what was paid for is rescued.
+            # Handled like a disk that is full: what was paid for is rescued.
             if self._writer is None:
                 raise FileNotFoundError("the result file could not be opened")
             self._writer.append(self._without_shared(report, self._writer.path))

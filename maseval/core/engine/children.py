@@ -36,6 +36,8 @@ _WAY_TO_BEGIN = " before it began; let your program run it under if __name__ == 
 _MARK = b"maseval:"
 _HEAD = struct.Struct("!8sQ")
 _MOST_AT_ONCE = 1_000_000
+# A process whose pipe has ended has the first to end itself. The second lies between two looks
+# for the end of one, where the system does not report it.
 _END_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
 
@@ -84,6 +86,7 @@ class ChildProcess:
         given = (serve, theirs, self.pipe if forks else None)
         self._process: BaseProcess = start(target=_serve, args=given, daemon=True)
         self._process.start()
+        # While this process held that end as well, it would never see it closed.
         theirs.close()
         # The pipe stays open as long as a process that an agent forked there lives.
         self.end = os.pidfd_open(self.number) if hasattr(os, "pidfd_open") else None
@@ -92,7 +95,6 @@ class ChildProcess:
 
     @property
     def number(self) -> int:
-        """The number by which the system knows it."""
         return self._process.pid or 0
 
     def send(self, value: object) -> None:
@@ -157,10 +159,10 @@ def wait_for(children: Iterable[ChildProcess], timeout: float | None) -> None:
     It may return earlier: where the system does not report the end of a process, look for it.
     """
     given = list(children)
-    if any(one.end is None for one in given):
+    if any(child.end is None for child in given):
         timeout = _LOOK_SECONDS if timeout is None else min(timeout, _LOOK_SECONDS)
-    ends = [end for one in given for end in (one.pipe, one.end) if end is not None]
-    if not any(one.lost for one in given):
+    ends = [end for child in given for end in (child.pipe, child.end) if end is not None]
+    if not any(child.lost for child in given):
         connection.wait(ends, timeout)
 
 
@@ -201,6 +203,9 @@ def _or_end(work: Callable[..., None], *args: object) -> None:
 
 def _leave_signals_to_parent() -> None:
     # Ctrl-C and a closed terminal reach all processes; the parent decides what becomes of this one.
+    # A fork has the parent's, whose event loop would be woken by the signals of its children.
+    # A fork has the parent's, whose event loop would be woken by the signals of its children.
+    # A fork has the parent's, whose event loop would be woken by the signals of its children.
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGHUP):
         # Not SIG_IGN, which programs that are started from here would keep.
@@ -284,6 +289,9 @@ def map_in_forks(
     try:
         for batch in batches:
             alive = [child for child in children if not child.lost]
+            # Another one only when all have something to do: short lists need few processes.
+            # Another one only when all have something to do: short lists need few processes.
+            # Another one only when all have something to do: short lists need few processes.
             if len(alive) < processes and all(child.busy() for child in alive):
                 children.append(_Applier(function))
                 alive.append(children[-1])

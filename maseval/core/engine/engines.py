@@ -123,6 +123,9 @@ class Threads:
     def submit(self, repetition: Repetition) -> None:
         limit = math.inf if repetition.timeout is None else repetition.timeout
         self._unfinished[repetition] = time.monotonic() + limit
+        # It waits until its thread is there as well: see the class.
+        # It waits until its thread is there as well: see the class.
+        # It waits until its thread is there as well: see the class.
         if len(self._unfinished) > self._threads:
             self._held.append(repetition)
         else:
@@ -154,10 +157,10 @@ class Threads:
 
     def _report_dead(self) -> None:
         """Finish the work of threads that have died, as they do when memory runs out."""
-        for thread in [each for each in [*self._crew] if not each.is_alive()]:
+        for thread in [thread for thread in [*self._crew] if not thread.is_alive()]:
             repetition = self._crew.pop(thread)
             self._threads -= 1
-            finished = [each for each, _ in [*self._finished]]
+            finished = [ended for ended, _ in [*self._finished]]
             if repetition in self._unfinished and repetition not in finished:
                 error = WorkerDiedError(
                     "the thread in which it took place died, as happens when memory runs out; give "
@@ -277,7 +280,7 @@ def _find_engine(name: str) -> Callable[..., object]:
 
     known = {ours: EntryPoint(ours, place, GROUP) for ours, place in _OURS.items()}
     if name not in known:  # to look among what is installed takes longer than all else here
-        known = {each.name: each for each in find_entry_points(GROUP)} | known
+        known = {entry_point.name: entry_point for entry_point in find_entry_points(GROUP)} | known
     if name not in known:
         import difflib
 

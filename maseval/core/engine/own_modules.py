@@ -28,6 +28,7 @@ def own_modules() -> dict[str, str]:
         if name.partition(".")[0] in _EVERYWHERE or not file.endswith(".py"):
             continue
         path = Path(file)
+        # A link in a project may lead into an installed package, and the other way round.
         place = path.resolve() if path.is_symlink() else path
         if not is_installed(place.parent) and path.is_file():
             found[name] = file
@@ -59,8 +60,11 @@ def copy_modules(modules: Mapping[str, str], folder: Path) -> None:
 
 def find_modules(modules: Mapping[str, str], folders: Sequence[str]) -> None:
     """Let this process import what another one of this machine has imported, from these files."""
-    sys.path.extend(one for one in folders if one not in sys.path and Path(one).is_dir())
-    sys.meta_path[:] = [one for one in sys.meta_path if not isinstance(one, _Finder)]
+    # Behind its own, by which this process has imported already.
+    sys.path.extend(
+        folder for folder in folders if folder not in sys.path and Path(folder).is_dir()
+    )
+    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
     sys.meta_path.append(_Finder(modules))
 
 

@@ -248,6 +248,7 @@ def pack_for_worker(what: str, value: object, way: str) -> bytes:
 def sendable_error(error: BaseException | None) -> BaseException | None:
     """Return an exception that arrives: many cannot be pickled, or not be read again."""
     try:
+        # Many fail only when they are read, which here harms nobody.
         unpack(pack(error))
     except Exception:
         return WorkerExceptionError(f"{type(error).__name__}: {error}")

@@ -94,7 +94,7 @@ class SetupHooks(NamedTuple):
     ) -> Sequence[Evaluator]:
         evaluators: Sequence[Evaluator]
         evaluators = self._call("setup_evaluators", environment, self.task, agents, user)
-        if not _is_list(evaluators) or not all(callable(one) for one in evaluators):
+        if not _is_list(evaluators) or not all(callable(evaluator) for evaluator in evaluators):
             raise HookResultError(
                 f"setup_evaluators() returned {evaluators!r}; it must return a list of evaluators"
             )
@@ -106,6 +106,9 @@ class SetupHooks(NamedTuple):
         user = self.user(environment)
         before = Reference(self.task)
         agents, by_name = self.agents(environment, user)
+        # Code of the agent has run by now, which may have reached the task.
+        # Code of the agent has run by now, which may have reached the task.
+        # Code of the agent has run by now, which may have reached the task.
         before.check()
         evaluators = self.evaluators(environment, agents, user)
         return Participants(environment, user, agents, by_name, evaluators, Reference(self.task))
@@ -169,6 +172,7 @@ def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
+# A run asks this for every hook of every repetition.
 @cache
 def _takes_seeds(benchmark: type, hook: str) -> bool:
     parameters = inspect.signature(getattr(benchmark, hook)).parameters.values()

@@ -116,11 +116,12 @@ class ProcessWorkers(RemoteWorkers):
             yield
         finally:
             # One that has not begun yet does so in the next run: it reads in the order of sending.
-            idle = [one for one in self._processes if not one.work and not one.lost]
-            end_all([one for one in self._processes if one not in idle])
+            idle = [process for process in self._processes if not process.work and not process.lost]
+            end_all([process for process in self._processes if process not in idle])
             self._engine.keep(idle)
 
     def begin(self) -> None:
+        # Once for all of them, as it may be large.
         self._run = pack_run(self.job.setting)
         for _ in range(self._count):
             self._start()
@@ -135,13 +136,13 @@ class ProcessWorkers(RemoteWorkers):
         return process
 
     def wait(self) -> None:
-        alone = [one for one in self._processes if one.is_alone]
+        alone = [process for process in self._processes if process.is_alone]
         for _ in range(min(len(self._suspects), self._count - len(alone))):
             alone.append(self._start(alone=True))
         for process in alone:
             if self._suspects and process.is_ready and not process.work:
                 self.give(process, self._suspects.popleft())
-        self.hand_out([one for one in self._processes if not one.is_alone], self._room)
+        self.hand_out([process for process in self._processes if not process.is_alone], self._room)
         for process in self._processes:
             # All together, so that each begins before any goes on.
             if process.orders:
@@ -170,6 +171,7 @@ class ProcessWorkers(RemoteWorkers):
                 self._replace(process)
 
     def _welcome(self, process: WorkerProcess, problem: str) -> None:
+        # What keeps one from its work, such as a module that is missing, keeps all of them from it.
         if problem:
             self._fail(f"{process.place} cannot begin: {problem}")
         if process.is_new:
@@ -192,9 +194,15 @@ class ProcessWorkers(RemoteWorkers):
         for assignment in process.work.values():
             assignment.deaths += 1
             if assignment.deaths < _MOST_DEATHS:
+                # Any of those in it may have killed it: from now on each has a process of its own.
+                # Any of those in it may have killed it: from now on each has a process of its own.
+                # Any of those in it may have killed it: from now on each has a process of its own.
                 self._suspects.append(assignment)
             else:
                 self.abandon(assignment.repetition, assignment.deaths, place.node, why)
+        # In place of one that worked alone, ``wait`` starts another if there are suspects left.
+        # In place of one that worked alone, ``wait`` starts another if there are suspects left.
+        # In place of one that worked alone, ``wait`` starts another if there are suspects left.
         if not process.is_alone:
             self._start()
 

@@ -79,9 +79,10 @@ class RemoteWorkers(ABC):
 
     def hand_out(self, processes: Iterable[Any], room: int) -> None:
         """Give what waits to those of the processes that are there and have least to do."""
-        ready = [each for each in processes if each.is_ready]
+        ready = [process for process in processes if process.is_ready]
         while self.waiting and ready:
-            process = min(ready, key=lambda each: each.working)
+            # Evenly, so that a run of few repetitions uses all processes.
+            process = min(ready, key=lambda worker: worker.working)
             if process.working >= room:
                 break
             self.give(process, self.waiting.popleft())
@@ -95,6 +96,7 @@ class RemoteWorkers(ABC):
         """Tell all processes that the run is stopping."""
 
     def take(self) -> Finished | None:
+        # Seen here and not by a callback: a run may be stopped from any thread.
         if not self._said_stop and self.job.setting.stopping():
             self._said_stop = True
             self.stop()
@@ -122,6 +124,9 @@ class RemoteWorkers(ABC):
         self._end(repetition, error)
 
     def _end(self, repetition: Repetition, error: MASEvalError) -> None:
+        # What it used is not known: it was counted in another process, which did not send it.
+        # What it used is unknown, as it was counted in the process that is gone.
+        # What it used is unknown, as it was counted in the process that is gone.
         repetition.context.registry.close()
         self.finished.append((repetition, repetition.outcome(error, "setup")))
 

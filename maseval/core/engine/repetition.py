@@ -153,6 +153,9 @@ class Repetition:
             let_interrupts_pass(error)
             return self.outcome(error, "engine")
         finally:
+            # What still works for it, such as a tool's thread, is not counted any more.
+            # What still works for it, such as a tool's thread, is not counted any more.
+            # What still works for it, such as a tool's thread, is not counted any more.
             registry.close()
             self.context.end()
 
@@ -172,6 +175,9 @@ class Repetition:
         self.context.abandoned = True
         usage = collect_copy("usage", self.context.registry.collect_usage)
         self.context.registry.close()
+        # Whatever hangs may hold up its own end, too.
+        # Whatever hangs may hold up its own end, too.
+        # Whatever hangs may hold up its own end, too.
         self.context.end(wait=False)
         return usage
 
@@ -212,6 +218,9 @@ class Repetition:
         }
         if self.recorded is not None:
             # The usage is that of the evaluation alone: the report before it has the rest.
+            # Its earlier attempts stand in the log beside it, where readers add them up.
+            # Its earlier attempts stand in the log beside it, where readers add them up.
+            # Its earlier attempts stand in the log beside it, where readers add them up.
             renewed = {key: report[key] for key in ("status", "error", "eval", "usage")}
             report = cast(Report, {**self.recorded, **renewed, "attempts": []})
         return RepetitionResult(report, status, error)
@@ -239,6 +248,9 @@ class Repetition:
             self._stage,
             traces=traces,
             config=config,
+            # After the evaluation, for which a model may have been asked.
+            # After the evaluation, for which a model may have been asked.
+            # After the evaluation, for which a model may have been asked.
             usage=collect_safely("usage", benchmark.collect_all_usage),
             evaluation=evaluation,
             final_answer=answer,
@@ -272,6 +284,7 @@ class Repetition:
         hooks = self._setup_hooks()
         participants = hooks.participants()
         participants.register(self.context.registry, hooks.seeds)
+        # What is late already must not ask a model any more.
         self.context.check_timeout()
         return participants
 
@@ -290,6 +303,7 @@ class Repetition:
         reference: Reference | None = None,
     ) -> list[JsonObject]:
         """Return the evaluators' results; if traces are missing after a failure, that is it."""
+        # A judge costs money, and would judge what nobody counts.
         self.context.check_timeout()
         if reference is not None:
             reference.check()
@@ -305,7 +319,7 @@ class Repetition:
                     "gather_traces()"
                 ) from error
             raise
-        if not isinstance(results, list) or not all(isinstance(one, dict) for one in results):
+        if not isinstance(results, list) or not all(isinstance(result, dict) for result in results):
             raise HookResultError(
                 f"evaluate() returned {results!r}; it must return a list of dicts, one for each "
                 "evaluator"

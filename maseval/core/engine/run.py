@@ -58,6 +58,7 @@ class RunInProgress:
         self._agent_data_of = agent_data_of
         self._engine = engine
         self._announce = Announcer(owner).announce
+        # That of the caller: repetitions see the variables it has set.
         self._context = copy_context()
         self._lost_cause = LostCause()
         self._planned = self._plan()
@@ -125,11 +126,12 @@ class RunInProgress:
                     more = self._start_next()
                 if not self._running:
                     return
+                # Anywhere else Ctrl-C waits: a report that is being stored is not to be lost.
                 with interrupts.let_through():
                     self._workers.wait()
                 ended = self._take_ended()
                 while group := list(islice(ended, _STORED_AT_ONCE)):
-                    final = [each for each in group if not self._try_again(*each)]
+                    final = [ended for ended in group if not self._try_again(*ended)]
                     self._report_all(final)
                     for _, outcome in final:
                         self._check_failure(outcome)
@@ -137,6 +139,9 @@ class RunInProgress:
                         more = self._start_next()
         except BaseException:
             self._report_all(list(self._take_ended()))
+            # Their results come too late for the record, but what they used was paid for.
+            # Their results come too late for the record, but what they used was paid for.
+            # Their results come too late for the record, but what they used was paid for.
             for repetition in self._running:
                 repetition.abandon()
             raise
@@ -194,10 +199,12 @@ class RunInProgress:
             self._announce("on_task_end", task=task, result=report)
 
     def _check_failure(self, outcome: RepetitionResult) -> None:
-        """Raise the exception if a ``fail_on_*`` flag says that it ends the run."""
         if self._owner.stop_when_hopeless and self._lost_cause.note(outcome.exception):
             self._owner.stop()
         if outcome.exception is not None and _ends_run(self._owner, outcome.status):
+            # After it has been reported, with all that finished beside it.
+            # After it has been reported, with all that finished beside it.
+            # After it has been reported, with all that finished beside it.
             raise outcome.exception
 
 

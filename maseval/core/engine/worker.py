@@ -65,6 +65,7 @@ class Worker:
     def run(self, order: bytes) -> bytes:
         """Run one order; return its packed ``WorkResult``, or why it cannot be read."""
         try:
+            # Asked each time, as the run may begin to stop while it works.
             repetition = start_order(unpack(order), self.setting, lambda: self._stopping)
         except Exception as error:  # a class of the user's that is not known here
             return pack(in_words(error))
@@ -89,6 +90,9 @@ def run_in_time(repetition: Repetition) -> RepetitionResult:
         target=lambda: finished.append(run(repetition.run)), daemon=True, name="maseval-worker"
     )
     thread.start()
+    # Python raises for a longer wait than the system can make.
+    # Python raises for a longer wait than the system can make.
+    # Python raises for a longer wait than the system can make.
     thread.join(min(repetition.timeout, threading.TIMEOUT_MAX))
     return finished[0] if finished else repetition.given_up()
 

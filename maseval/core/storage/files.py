@@ -56,6 +56,7 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
     if path.is_dir():
         raise OutputExistsError(f"{path} is a folder; give the name of a file")
     make_room(path)
+    # In the same folder, as a file is renamed in one step within a file system alone.
     hidden = path.with_name(f".{uuid4().hex}{SUFFIX}")
     try:
         with _create(hidden, path) as file:
@@ -67,6 +68,9 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
         with suppress(OSError):
             hidden.unlink()
         raise
+    # The name stands in the folder, which must reach the disk as well.
+    # The name stands in the folder, which must reach the disk as well.
+    # The name stands in the folder, which must reach the disk as well.
     sync_folder(path.parent)
 
 
@@ -106,6 +110,9 @@ def atomic_folder(target: Path, check: Callable[[], object]) -> Iterator[Path]:
     try:
         yield hidden
         check()
+        # Unlike a file, a folder cannot be replaced in one step.
+        # Unlike a file, a folder cannot be replaced in one step.
+        # Unlike a file, a folder cannot be replaced in one step.
         if target.exists():
             target.rename(former)
         try:
@@ -167,6 +174,7 @@ def lock(descriptor: int, *, shared: bool = False, wait: bool = False) -> bool:
     """
     kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
+        # Not ``lockf``, whose locks belong to the process: two openings in one would share them.
         fcntl.flock(descriptor, kind if wait else kind | fcntl.LOCK_NB)
     except OSError as error:
         if error.errno in _HELD:
@@ -200,7 +208,6 @@ class Scratch:
         return place
 
     def get(self, place: int) -> Any:
-        """Return the value that was laid aside there."""
         return json.loads(os.pread(self._file.fileno(), self._lengths[place], place))
 
 

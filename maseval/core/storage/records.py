@@ -28,6 +28,7 @@ from maseval.core.storage.files import sync_folder
 logger = logging.getLogger(__name__)
 
 _RESCUED = "maseval-rescued-"
+# The system puts each write at the end, wherever that is by then.
 _APPEND = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 
@@ -64,6 +65,9 @@ class RecordWriter:
                 f"Output file already exists: {self.path}. "
                 "Set overwrite=True to allow replacing it, or choose another name"
             ) from None
+        # Without its name, no line of a new file would survive a power failure.
+        # Without its name, no line of a new file would survive a power failure.
+        # Without its name, no line of a new file would survive a power failure.
         sync_folder(self.path.parent)
 
     def append(self, record: Mapping[str, Any]) -> int:
@@ -153,6 +157,9 @@ def iter_records(
             try:
                 record = strict_json.loads_object(line)
             except (ValueError, RecursionError) as error:
+                # Whatever ended the writer, it can have cut off the last line alone.
+                # Whatever ended the writer, it can have cut off the last line alone.
+                # Whatever ended the writer, it can have cut off the last line alone.
                 if file.peek(1):
                     raise ResultFileError(
                         f"{os.fspath(path)}, line {number}: not a record ({error}); "
@@ -223,6 +230,7 @@ def _start_of_last_line(file: BinaryIO) -> int:
 
     if not os.fstat(file.fileno()).st_size:
         return 0
+    # A line may have many megabytes, of which only the beginning is wanted.
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.rfind(b"\n") + 1
 
@@ -252,6 +260,9 @@ def rescue(record: Mapping[str, Any], intended: Path, owner: str, reason: OSErro
     for folder in (intended.parent, Path(tempfile.gettempdir()) / f"{_RESCUED}{owner}"):
         with suppress(OSError):
             if folder != intended.parent:
+                # Others on this machine may read the folder that it is in.
+                # Others on this machine may read the folder that it is in.
+                # Others on this machine may read the folder that it is in.
                 folder.mkdir(mode=0o700, exist_ok=True)
             if folder == intended.parent or _is_own_folder(folder):
                 _add_rescued(folder / name, record)

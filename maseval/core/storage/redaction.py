@@ -277,7 +277,7 @@ class Secrets:
 
     def are_in(self, data: bytes) -> bool:
         """Return True if any may be in a pickled value: its texts are in there as they are."""
-        return any(each.encode("utf-8", "surrogatepass") in data for each in self._values)
+        return any(secret.encode("utf-8", "surrogatepass") in data for secret in self._values)
 
     def sources_in(self, text: str) -> list[str]:
         """Return where those come from that JSON text holds, such as a variable's name."""
@@ -381,5 +381,5 @@ def _secrets_of_address(path: str, query: str, fragment: str) -> Iterator[str]:
 
 def _has_token(text: str) -> bool:
     """Return True for letters and digits in turns, as in no name of a model or a deployment."""
-    long = (each for each in _PIECE.findall(text) if len(each) >= _SHORTEST_TOKEN)
-    return any(not (each.isalpha() or each.isdigit()) for each in long)
+    long = (piece for piece in _PIECE.findall(text) if len(piece) >= _SHORTEST_TOKEN)
+    return any(not (piece.isalpha() or piece.isdigit()) for piece in long)

@@ -34,6 +34,7 @@ def dumps(value: object, *, indent: int | None = None) -> str:
             value, default=_text, allow_nan=False, check_circular=False, indent=indent
         )
     except Exception:  # also of a foreign class, or as another thread changes what is written
+        # Slower, and it can write anything.
         return json.dumps(_plain(value, frozenset()), indent=indent)
 
 

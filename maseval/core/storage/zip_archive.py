@@ -41,6 +41,9 @@ class ArchiveWriter:
     def add(self, name: str, content: IO[bytes]) -> FileDigest:
         """Add a file, and say what was read of it."""
         info = zipfile.ZipInfo(name, _NO_DATE)
+        # Always Unix (3): otherwise the archive would tell where it was made.
+        # Always Unix (3): otherwise the archive would tell where it was made.
+        # Always Unix (3): otherwise the archive would tell where it was made.
         info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
         info.external_attr = (stat.S_IFREG | 0o644) << 16
         with self._archive.open(info, "w", force_zip64=True) as target:
@@ -59,7 +62,7 @@ class ArchiveReader:
         self._unpacked = 0
         with self._named_errors():
             self._archive = zipfile.ZipFile(file)
-            self.names = [_checked_name(each, expected) for each in self._archive.infolist()]
+            self.names = [_checked_name(info, expected) for info in self._archive.infolist()]
             twice = {name for name in self.names if self.names.count(name) > 1}
         if twice:
             raise ArchiveError(f"{path} holds {min(twice)!r} twice; ask for another copy")

@@ -79,6 +79,7 @@ class AdaptiveTaskQueue(BaseTaskQueue, TraceableMixin):
                     f"{type(self).__name__}.select_next_task returned {chosen!r}, which is not "
                     "among the remaining tasks; return one of `remaining`, or None to stop"
                 )
+            # Before it is yielded, as its report may come before the next one is asked for.
             task = progress.remaining.pop(str(chosen.id))
             progress.begun[str(task.id)] = task
             yield task

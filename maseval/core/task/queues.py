@@ -200,6 +200,7 @@ class PriorityTaskQueue(BaseTaskQueue):
 
     def extend(self, tasks: Iterable[Task]) -> None:
         for task in self._check_tasks(tasks):
+            # Behind those of the same rank, which came before it.
             insort(self._tasks, task, key=self._rank)
 
     def _rank(self, task: Task) -> int:
@@ -221,7 +222,7 @@ class InformativeSubsetQueue(SequentialTaskQueue):
         super().__init__(
             self._all_tasks
             if self._indices is None
-            else [self._all_tasks[each] for each in self._indices]
+            else [self._all_tasks[position] for position in self._indices]
         )
 
     @property
@@ -347,6 +348,9 @@ def task_queue(tasks: TasksToRun) -> BaseTaskQueue:
             raise ConfigurationError(
                 f"tasks is {value_or_type(tasks)}; give a Task, a queue or a list of tasks"
             )
+    # Raises for an id that two tasks have.
+    # Raises for an id that two tasks have.
+    # Raises for an id that two tasks have.
     tasks_by_id(queue.to_list())
     return queue
 

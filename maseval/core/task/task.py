@@ -200,6 +200,7 @@ class Task:
             )
 
     def __setattr__(self, name: str, value: object) -> None:
+        # Also in the constructor, where the field is not there yet but its default is.
         if self._frozen:
             raise TaskFrozenError(
                 f"cannot set {name!r} of frozen task {self.id!r}; call task.unfreeze() first",

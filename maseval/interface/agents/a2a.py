@@ -93,12 +93,12 @@ class A2AAgentAdapter(OutsideAgentAdapter):
         run_async(self.connect())
 
     async def connect(self) -> None:
-        """Read the card of the agent."""
         httpx, client = load_sdk("httpx"), load_sdk("a2a.client")
         http = httpx.AsyncClient(
             timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
             # A server may close an idle connection just when it is used again: nobody's failure.
             limits=httpx.Limits(max_keepalive_connections=0),
+            # The limit counts bytes as they arrive, which compressed ones would get around.
             headers={"Accept-Encoding": "identity"},
             event_hooks={"response": [_bound]},
         )
@@ -106,8 +106,8 @@ class A2AAgentAdapter(OutsideAgentAdapter):
         with _attributed(self._title):
             found = client.A2ACardResolver(http, self.agent)
             card = await found.get_agent_card(http_kwargs={"timeout": 3 * _CONNECT_SECONDS})
-        for each in card.supported_interfaces:
-            each.url = _at_same_place(each.url, self.agent)
+        for interface in card.supported_interfaces:
+            interface.url = _at_same_place(interface.url, self.agent)
         settings = client.ClientConfig(streaming=card.capabilities.streaming, httpx_client=http)
         try:
             self._client = client.ClientFactory(settings).create(card)
@@ -115,7 +115,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             raise ConfigurationError(
                 f"{self._title} does not offer A2A by JSON-RPC: {error}"
             ) from None
-        versions = sorted({each.protocol_version for each in card.supported_interfaces})
+        versions = sorted({interface.protocol_version for interface in card.supported_interfaces})
         info = {"name": card.name, "version": card.version}
         self.about = {"protocol": f"A2A {', '.join(versions)}", "agent_info": info}
 

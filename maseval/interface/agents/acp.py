@@ -88,6 +88,7 @@ class _Messages:
         method, known = message.get("method"), message.get("id")
         if method is None:
             error = message.get("error")
+            # The ids of our requests are integers, and ``True`` is none.
             return type(known) is int and (error is None or isinstance(error, dict))
         if known is None:
             if method == "session/update":
@@ -158,6 +159,7 @@ class AcpProgram:
         call = self.connection.new_session(cwd=folder, mcp_servers=servers)
         opened = await self.call(call, "open a session", START_SECONDS)
         session_id: str = opened.session_id
+        # What the program tells of one would be taken for the other's.
         if session_id in self._sessions:
             raise await self.failure(f"gave two sessions the same id, {session_id!r}")
         self._sessions[session_id] = owner
@@ -207,7 +209,6 @@ class AcpProgram:
         return await self._program.failure(f"the agent {self.name!r} {what}")
 
     async def stop(self) -> None:
-        """End the program."""
         connection, program = self.connection, self._program
         self.connection = self._program = None
         self._sessions.clear()
@@ -241,8 +242,10 @@ class AcpProgram:
         session, call = self._sessions.get(asked.session_id), asked.tool_call
         word = "allow" if session and session.may_call(call.title or "", call.kind) else "reject"
         # Once is preferred, and comes after always in the alphabet.
-        fitting = [(each.kind, each.option_id) for each in asked.options]
-        kind, chosen = max((each for each in fitting if each[0].startswith(word)), default=("", ""))
+        fitting = [(option.kind, option.option_id) for option in asked.options]
+        kind, chosen = max(
+            (option for option in fitting if option[0].startswith(word)), default=("", "")
+        )
         selected = {"outcome": "selected", "optionId": chosen}
         return {"result": {"outcome": selected if kind else {"outcome": "cancelled"}}}
 

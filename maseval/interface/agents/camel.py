@@ -104,6 +104,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         responses: list[Any] = []
         with self._log_turn(query), acting_as(self.name):
             if models is not None:
+                # For this step alone: between turns the agent is as its owner made it.
                 self.agent.model_backend = observe_models(models, self)
             try:
                 yield responses.append
@@ -185,7 +186,6 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         return [entry for entry in self.logs if "response_count" in entry]
 
     def get_messages(self) -> MessageHistory:
-        """Return the messages in the agent's memory."""
         history = name_tool_results(getattr(self.agent, "chat_history", None) or [])
         return MessageHistory([_openai_message(message) for message in history])
 

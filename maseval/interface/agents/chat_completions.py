@@ -62,6 +62,9 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         calls = 0
         while (response := self._ask()).tool_calls:
             calls += len(response.tool_calls)
+            # Each costs a request, and a model that repeats itself would go on for ever.
+            # Each costs a request, and a model that repeats itself would go on for ever.
+            # Each costs a request, and a model that repeats itself would go on for ever.
             if calls > MAX_TOOL_CALLS:
                 raise AgentGaveUpError(
                     f"{calls} tool calls in one turn and no answer; {MAX_TOOL_CALLS} are allowed",
@@ -91,6 +94,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         """Let the running repetition report the model, unless it is registered already."""
         context = Clock.here()
         if isinstance(context, TaskContext):
+            # The benchmark may have made the model by ``get_model_adapter``.
             with suppress(DuplicateComponentError):
                 context.registry.register("models", f"{self.name}_model", self.agent)
             self._counted_as_model = True

@@ -95,6 +95,9 @@ class FrameworkAgentAdapter(AgentAdapter):
         """What a framework adds to the log entry of a turn."""
         self._clock = Clock.here()
         self._times: list[str] = []
+        # Not by the agent itself, which need not have a hash.
+        # Not by the agent itself, which need not have a hash.
+        # Not by the agent itself, which need not have a hash.
         _adapters[id(agent_instance), id(self._clock)] = self
         self._prepare()
 
@@ -127,6 +130,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         """Return an adapter for an agent that works for this one and has none of its own."""
         number = len(self.members) + 1
         name = getattr(agent, "name", None) or getattr(agent, "role_name", None)
+        # What a framework calls all of its agents tells nobody which one it was.
         title = "member" if name in (None, *_NO_NAMES) else str(name)
         if title in ("member", self.name, *self.members):
             title = f"{title} {number}"
@@ -134,7 +138,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         return made
 
     def gather_traces(self) -> JsonObject:
-        spoken = {name: one.openai_messages().to_list() for name, one in self.members.items()}
+        spoken = {name: member.openai_messages().to_list() for name, member in self.members.items()}
         return {**super().gather_traces(), **self._team_traces(spoken)}
 
     def _team_traces(self, spoken: Mapping[str, object]) -> JsonObject:
@@ -146,15 +150,15 @@ class FrameworkAgentAdapter(AgentAdapter):
         mine = work_of(super().gather_usage(), self.call_seconds)
         return {
             self.name: mine,
-            **{name: one.team()[one.name] for name, one in self.members.items()},
+            **{name: member.team()[member.name] for name, member in self.members.items()},
         }
 
     def gather_usage(self) -> Usage:
         used = super().gather_usage()
-        for one in self.members.values():
+        for member in self.members.values():
             if self._cost_calculator is not None:
-                one.use_prices(self._cost_calculator, self._assumed_model_id)
-            used += one.gather_usage()
+                member.use_prices(self._cost_calculator, self._assumed_model_id)
+            used += member.gather_usage()
         return used
 
     def _gave_up(self, error: Exception) -> bool:
@@ -320,8 +324,8 @@ def member_name(agent: Any) -> str | None:
 def reachable_from(agent: Any, others: Callable[[Any], Iterable[Any]]) -> list[Any]:
     """Return the agent and all others that it reaches, at any depth, each once."""
     found = [agent]
-    for one in found:  # which grows meanwhile
-        for other in others(one):
+    for member in found:  # which grows meanwhile
+        for other in others(member):
             if all(other is not known for known in found):
                 found.append(other)
     return found
@@ -454,7 +458,9 @@ class Tool:
 
 def describe_tools(tools: Tools) -> list[Tool]:
     """Return every function with its name, description and full schema."""
-    named = tools.items() if isinstance(tools, Mapping) else ((None, each) for each in tools)
+    named = (
+        tools.items() if isinstance(tools, Mapping) else ((None, function) for function in tools)
+    )
     return [
         Tool(told["name"], told["description"], told["parameters"], function)
         for name, function in named

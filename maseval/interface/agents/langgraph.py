@@ -71,6 +71,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         self._own_thread = uuid4().hex
         self.calls = ModelCallLog(name, agent_instance)
         """The calls of the agent's models."""
+        # In the graph's own configuration, which holds when another graph runs it.
         if hasattr(agent_instance, "config"):
             agent_instance.config = mark_graph(agent_instance, agent_instance.config)
         self._state: State = {}
@@ -152,6 +153,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
 
     @property
     def _has_checkpointer(self) -> bool:
+        # True and False tell a graph within another one whether to use that of the outer graph.
         return getattr(self.agent, "checkpointer", None) not in (None, True, False)
 
     @property
@@ -213,7 +215,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         return MessageHistory([*self._instructions(self.calls, said), *said])
 
     def _instructions(self, calls: ModelCallLog, said: Sequence[Message]) -> list[Message]:
-        if calls.instructions is None or any(one["role"] == "system" for one in said):
+        if calls.instructions is None or any(message["role"] == "system" for message in said):
             return []
         told = _openai_message(calls.instructions)
         return [{**told, "timestamp": said[0]["timestamp"]} if said else told]

@@ -75,7 +75,6 @@ class ModelCallLog:
         self._tool_calls: dict[object, str | None] = {}
 
     def callback_handler(self, *, is_async: bool) -> object:
-        """Return a callback handler that records into this object."""
         return _handler_classes()[is_async](self)
 
     def begin_turn(self) -> None:
@@ -250,7 +249,9 @@ def _token_usage(metadata: Mapping[str, Any]) -> TokenUsage:
 
 def _messages_in(state: object) -> list[LangChainMessage]:
     found = state.get("messages") if isinstance(state, Mapping) else None
-    return [one for one in found if hasattr(one, "type")] if isinstance(found, list) else []
+    if not isinstance(found, list):
+        return []
+    return [message for message in found if hasattr(message, "type")]
 
 
 @cache

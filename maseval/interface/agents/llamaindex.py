@@ -133,6 +133,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
                     self._outputs.append(event.raw)
             result: object = await handler
         except BaseException:
+            # Its steps would go on, and call the tools of a repetition that is over.
             await handler.cancel_run()
             raise
         await self._keep(context)
@@ -147,7 +148,7 @@ class LlamaIndexAgentAdapter(FrameworkAgentAdapter):
         if self._speaker is not None and self._speaker is not self:
             transcript, asked = self._speaker._transcript, getattr(event, "input", None) or ()
             if self._speaker is not before:
-                questions = [one for one in asked if one.role.value == "user"]
+                questions = [message for message in asked if message.role.value == "user"]
                 for question in questions[-1:]:
                     transcript.add_message("user", question.content or "")
             transcript.record(event)
@@ -270,7 +271,7 @@ class MemberAnswers(list[Any]):
     def note(self, asked: Sequence[Any], answer: Any) -> None:
         """Note an answer, and all messages of the run so far."""
         said = [*asked, getattr(answer, "message", None)]
-        messages = [openai_message(each) for each in said if each is not None]
+        messages = [openai_message(message) for message in said if message is not None]
         self._adapter.messages_for_others[self._earlier :] = messages
         self._adapter.note_times()
         if (used := tokens_of(get(answer, "raw"))) is not None:
@@ -298,8 +299,8 @@ def _observe_runs() -> None:
 
         return run
 
-    for each in (agents.BaseWorkflowAgent, agents.AgentWorkflow):
-        each.run = observed(each.run)
+    for kind in (agents.BaseWorkflowAgent, agents.AgentWorkflow):
+        kind.run = observed(kind.run)
 
 
 _CONTEXT = "context of the workflow"  # which no model can send as an argument's name
@@ -437,7 +438,6 @@ class Transcript(MessageHistory):
             self.add_message("assistant", answer)
 
     def _add_instructions(self, asked: Sequence[Any]) -> None:
-        """Record the instructions of the first agent."""
         is_first, self._has_instructions = not self._has_instructions, True
         if is_first and asked and asked[0].role.value == "system":
             instructions = openai_message(asked[0])
@@ -480,7 +480,6 @@ def openai_message(message: Any) -> Message:
 
 
 def tokens_of(raw: object) -> TokenUsage | None:
-    """Return the tokens of one answer, as the provider reports them."""
     usage = get(raw, "usage")
     if get(usage, "input_tokens") is None:
         counted = usage_of(usage)

@@ -17,7 +17,7 @@ def answers(url: str, line: bytes) -> list[bytes]:
     """Return the messages that answer one; none if it was a notification."""
     try:
         with _open(Request(url, line, _FORMS)) as response:
-            return [each[5:] for each in response.read().splitlines() if each[:5] == b"data:"]
+            return [line[5:] for line in response.read().splitlines() if line[:5] == b"data:"]
     except OSError as error:
         with suppress(ValueError, TypeError, KeyError):
             failure = {"code": -32603, "message": f"the tools cannot be reached: {error}"}

@@ -87,6 +87,7 @@ class Conversation:
                 while self._answer is None:
                     self._check_presence()
                     left = None if clock is None else clock.remaining
+                    # Python raises for a longer wait than the system can make.
                     self._changed.wait(None if left is None else min(left, TIMEOUT_MAX))
                     if clock is not None:
                         clock.check_timeout()
@@ -137,7 +138,6 @@ class Conversation:
             return self._next()
 
     def call(self, name: str, arguments: dict[str, object]) -> str:
-        """Call a tool."""
         with self._note_activity():
             self._check_turn()
             # Nothing can be said while a tool runs, so calls are recorded before the answer.

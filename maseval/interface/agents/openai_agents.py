@@ -116,7 +116,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         if self.current_agent is self.agent:  # after a handoff, another one is asked
             self.messages.add_message("user", query)
         asked = [*self._memory, {"role": "user", "content": query}]
-        times = _observer_class()(leader=self)
+        times = observer(leader=self)
         try:
             result = await sdk.Runner.run(
                 self.current_agent,
@@ -188,6 +188,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         self.used.append(tokens_of(answer.usage))
         run, before = MessageHistory(), self.messages_for_others[self._earlier :]
         add_inputs(run, [*self._asked_by_others, *answer.to_input_items()])
+        # Each request tells the whole run again; what was known keeps its time.
         for known, message in zip(before, run, strict=False):
             message["timestamp"] = known["timestamp"]
         self.messages_for_others[self._earlier :] = run
@@ -275,72 +276,83 @@ def _observe_runs() -> None:
 def _observed(own: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(own)
     def run(starting_agent: Any, *args: Any, hooks: Any = None, **kwargs: Any) -> Any:
-        kind = _observer_class()
-        observer = hooks if isinstance(hooks, kind) else kind(own=hooks)
-        return own(starting_agent, *args, hooks=observer, **kwargs)
+        is_ours = isinstance(hooks, RunObserver)
+        return own(starting_agent, *args, hooks=hooks if is_ours else observer(own=hooks), **kwargs)
 
     return run
 
 
-@cache
-def _observer_class() -> type[Any]:
-    """Return the class of hooks that tell adapters of a run; those of the caller still work.
+class RunObserver:
+    """Hooks that tell adapters of a run; those of the caller, ``own``, still work.
 
     In a run that an adapter leads, an agent without an adapter is part of it.
     """
-    base = sdk_module().RunHooks
 
-    class RunObserver(base):  # type: ignore[misc, valid-type]
-        def __init__(self, leader: OpenAIAgentsAdapter | None = None, own: Any = None) -> None:
-            self.leader, self.own = leader, own
-            self.asked: list[str] = []
-            self.answered: list[str] = []
+    def __init__(self, leader: OpenAIAgentsAdapter | None = None, own: Any = None) -> None:
+        self.leader, self.own = leader, own
+        self.asked: list[str] = []
+        self.answered: list[str] = []
 
-        def _adapter_of(self, agent: Any) -> OpenAIAgentsAdapter | None:
-            if self.leader is None:
-                return bystanding_adapter(agent, OpenAIAgentsAdapter)
-            if agent is self.leader.agent:
-                return None
-            found = adapter_of(agent) or self.leader.adopt(agent, OpenAIAgentsAdapter)
-            return found if isinstance(found, OpenAIAgentsAdapter) else None
+    def _adapter_of(self, agent: Any) -> OpenAIAgentsAdapter | None:
+        if self.leader is None:
+            return bystanding_adapter(agent, OpenAIAgentsAdapter)
+        if agent is self.leader.agent:
+            return None
+        found = adapter_of(agent) or self.leader.adopt(agent, OpenAIAgentsAdapter)
+        return found if isinstance(found, OpenAIAgentsAdapter) else None
 
-        async def on_agent_start(self, context: Any, agent: Any) -> None:
-            if adapter := self._adapter_of(agent):
-                adapter.begin_run_by_others(handed_over=self.leader is not None)
-            await self._forward("on_agent_start", context, agent)
+    async def on_agent_start(self, context: Any, agent: Any) -> None:
+        if adapter := self._adapter_of(agent):
+            adapter.begin_run_by_others(handed_over=self.leader is not None)
+        await self._forward("on_agent_start", context, agent)
 
-        async def on_llm_start(self, context: Any, agent: Any, *asked: Any) -> None:
-            self.asked.append(now())
-            if adapter := self._adapter_of(agent):
-                (adapter.note_part if self.leader else adapter.note_request)(*asked)
-            await self._forward("on_llm_start", context, agent, *asked)
+    async def on_llm_start(self, context: Any, agent: Any, *asked: Any) -> None:
+        self.asked.append(now())
+        if adapter := self._adapter_of(agent):
+            (adapter.note_part if self.leader else adapter.note_request)(*asked)
+        await self._forward("on_llm_start", context, agent, *asked)
 
-        async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
-            self.answered.append(now())
-            if (one := self._adapter_of(agent) or self.leader) is not None:
-                since = datetime.fromisoformat(self.asked[-1])
-                spent = datetime.fromisoformat(self.answered[-1]) - since
-                one.call_seconds.append(spent.total_seconds())
-            if adapter := self._adapter_of(agent):
-                adapter.note_answer(response)
-                leader = running_adapter()
-                counted = get(get(leader, "_run_context"), "usage")
-                # Where the SDK adds the tokens of this run to the leader's.
-                if leader is not None and context.usage is counted:
-                    leader.delegated_usage.append(adapter.used[-1])
-            await self._forward("on_llm_end", context, agent, response)
+    async def on_llm_end(self, context: Any, agent: Any, response: Any) -> None:
+        self.answered.append(now())
+        adapter = self._adapter_of(agent)
+        if (worker := adapter or self.leader) is not None:
+            since = datetime.fromisoformat(self.asked[-1])
+            spent = datetime.fromisoformat(self.answered[-1]) - since
+            worker.call_seconds.append(spent.total_seconds())
+        if adapter is not None:
+            adapter.note_answer(response)
+            leader = running_adapter()
+            counted = get(get(leader, "_run_context"), "usage")
+            # Where the SDK adds the tokens of this run to the leader's.
+            if leader is not None and context.usage is counted:
+                leader.delegated_usage.append(adapter.used[-1])
+        await self._forward("on_llm_end", context, agent, response)
 
-        async def _forward(self, name: str, *args: Any, **kwargs: Any) -> None:
-            if self.own is not None:
-                await getattr(self.own, name)(*args, **kwargs)
+    async def _forward(self, name: str, *args: Any, **kwargs: Any) -> None:
+        if self.own is not None:
+            await getattr(self.own, name)(*args, **kwargs)
 
-    for name in ("on_agent_end", "on_handoff", "on_tool_start", "on_tool_end"):
-        setattr(RunObserver, name, partialmethod(RunObserver._forward, name))
-    return RunObserver
+    on_agent_end = partialmethod(_forward, "on_agent_end")
+    on_handoff = partialmethod(_forward, "on_handoff")
+    on_tool_start = partialmethod(_forward, "on_tool_start")
+    on_tool_end = partialmethod(_forward, "on_tool_end")
+
+
+@cache
+def _observer_class() -> Callable[..., Any]:
+    # The SDK takes no other hooks than those derived from its own.
+    class SdkRunObserver(RunObserver, sdk_module().RunHooks):  # type: ignore[misc]
+        pass
+
+    return SdkRunObserver
+
+
+def observer(**given: Any) -> Any:
+    """Return a ``RunObserver`` that the SDK takes."""
+    return _observer_class()(**given)
 
 
 def tokens_of(usage: Any) -> TokenUsage:
-    """Convert the SDK's count of tokens."""
     details = usage.input_tokens_details
     return TokenUsage.from_chat_response_usage(
         {

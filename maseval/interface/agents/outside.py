@@ -31,6 +31,7 @@ from maseval.interface.agents.mcp import ServedTools, serve_tools
 
 SERVER = "maseval"
 TURN_SECONDS = 300.0
+# An agent may think aloud for hours, and its report must stay readable.
 _MOST_UPDATES, _LONGEST_UPDATE = 2_000, 20_000
 LONGEST_REPLY = 1_000_000
 
@@ -110,6 +111,9 @@ class OutsideAgentAdapter(AgentAdapter):
         if is_first and (self.policy is not None or self.tools):
             told = {"policy": self.policy or "", "tools": self.describe_tools()}
             texts = [_INSTRUCTIONS.format(**told), query]
+        # It must not go on acting once it has replied, while the customer reads.
+        # Between two turns it must not act: the customer would be answered by nobody.
+        # Between two turns it must not act: the customer would be answered by nobody.
         with self._served.gate.turn() if self._served else nullcontext():
             reply = self._ask(texts)
         if len(reply) > LONGEST_REPLY:

@@ -180,6 +180,7 @@ class _Keeper:
         self._shell: subprocess.Popen[bytes] | None = None
 
     def note(self, sign: str, group: int) -> None:
+        # If the shell was killed, programs still end with their simulations.
         with self._lock, suppress(OSError):
             self._pipe().write(f"{sign} {group}\n".encode())
 

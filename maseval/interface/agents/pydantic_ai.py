@@ -36,7 +36,6 @@ MODULE, EXTRA, PACKAGE = "pydantic_ai", "pydantic-ai", "pydantic-ai-slim"
 
 
 def pydantic_ai() -> ModuleType:
-    """Import the framework."""
     return extras.load(MODULE, extra=EXTRA, package=PACKAGE)
 
 
@@ -134,7 +133,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         counted = [usage for usage in self._usages if usage.total_tokens]
         used = [*map(token_usage, counted), *self.used]
         total = self._without_delegated(sum(used) or Usage())
-        known = self._cost_calculator is None and all(one.cost is not None for one in counted)
+        known = self._cost_calculator is None and all(usage.cost is not None for usage in counted)
         return total if known else replace(total, cost=0.0)
 
     @property

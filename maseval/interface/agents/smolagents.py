@@ -106,7 +106,9 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
         if record.steps is memory.steps or not (record.steps or memory.steps):
             return AgentMemoryMessages(self.agent.write_memory_to_messages(), record)
         steps = [memory.system_prompt, *record.steps]
-        return AgentMemoryMessages([each for step in steps for each in step.to_messages()], record)
+        return AgentMemoryMessages(
+            [message for step in steps for message in step.to_messages()], record
+        )
 
     def openai_messages(self) -> MessageHistory:
         return self.messages
@@ -126,11 +128,12 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
     def _lead_team(self) -> Iterator[None]:
         """Observe every step of the agent and of the agents it manages."""
         before = dict(_led)
-        team = reachable_from(self.agent, lambda one: one.managed_agents.values())
+        team = reachable_from(self.agent, lambda agent: agent.managed_agents.values())
         for member in team:
             adapter = self if member is self.agent else self._adapter_of(member)
             _led[id(member)] = self, adapter
             if getattr(member, "max_tool_threads", 1) is None:
+                # Its calls one after another, in the order of the model's answer.
                 member.max_tool_threads = 1
         workers = [member for member in team[1:] if "run" not in vars(member)]
         for worker in workers:

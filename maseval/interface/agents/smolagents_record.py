@@ -192,14 +192,15 @@ def log_entry(step: Any) -> dict[str, object]:
         **token_counts(step),
     }
     asked, answered = get(step, "model_input_messages"), get(step, "model_output_message")
-    entry["model_input_messages"] = None if asked is None else [_plain(each) for each in asked]
+    entry["model_input_messages"] = (
+        None if asked is None else [_plain(message) for message in asked]
+    )
     entry["model_output_message"] = None if answered is None else _plain(answered)
     entry |= {"plan": step.plan} if kind == "PlanningStep" else _action_entry(step)
     return {key: value for key, value in entry.items() if value is not None}
 
 
 def _plain(message: Any) -> object:
-    """Return a message of smolagents as JSON values."""
     entry = {"role": get(message, "role"), "content": get(message, "content")}
     if calls := get(message, "tool_calls"):
         entry["tool_calls"] = [

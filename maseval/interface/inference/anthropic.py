@@ -30,6 +30,7 @@ from maseval.interface.inference.chat_completions import (
     system_text,
     text_of,
     thought_details,
+    typed_parts,
 )
 from maseval.interface.inference.endings import check_ending
 from maseval.interface.inference.provider import (
@@ -99,6 +100,7 @@ class AnthropicModelAdapter(ClientModelAdapter):
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
+        # The API has no default for it.
         body = {"model": self.model_id, "max_tokens": self._max_tokens, **params}
         body.pop("response_format", None)  # a wish for JSON, for which the API has no switch
         if stop := body.pop("stop", None):
@@ -155,11 +157,7 @@ class AnthropicModelAdapter(ClientModelAdapter):
         check_error(get(answer, "error"))
         reason = get(answer, "stop_reason")
         check_ending(reason, words=get(get(answer, "stop_details"), "explanation"))
-        blocks = get(answer, "content")
-        if not isinstance(blocks, Sequence) or isinstance(blocks, str):
-            raise UnreadableAnswerError(f"no content in the answer {excerpt(answer)}")
-        if not all(isinstance(kind := get(block, "type"), str) and kind for block in blocks):
-            raise UnreadableAnswerError(f"a block without a type in the answer {excerpt(answer)}")
+        blocks = typed_parts(answer, "content")
         calls = [_tool_call(block) for block in blocks if get(block, "type") == "tool_use"]
         if reason == "tool_use" and not calls:
             raise UnreadableAnswerError("it ends because of tool calls, and there are none")

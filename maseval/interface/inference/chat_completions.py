@@ -112,7 +112,6 @@ def function_call(call_id: str | None, name: str | None, arguments: object) -> T
 
 
 def as_json(arguments: object) -> str:
-    """Return a call's arguments as JSON text."""
     if isinstance(arguments, str):
         return arguments or "{}"
     try:
@@ -234,6 +233,16 @@ def reading(answer: object) -> Iterator[None]:
         raise UnreadableAnswerError(
             f"{type(error).__name__} in the answer {excerpt(answer)}"
         ) from error
+
+
+def typed_parts(answer: object, name: str) -> Sequence[Any]:
+    """Return the list ``name`` of an answer; raise unless each part of it says its type."""
+    parts = get(answer, name)
+    if not isinstance(parts, Sequence) or isinstance(parts, str):
+        raise UnreadableAnswerError(f"no {name} in the answer {excerpt(answer)}")
+    if not all(isinstance(kind := get(part, "type"), str) and kind for part in parts):
+        raise UnreadableAnswerError(f"a part without a type in the answer {excerpt(answer)}")
+    return parts
 
 
 def check_error(error: object) -> None:

@@ -79,6 +79,7 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
             config["system_instruction"] = system
         if tools:
             config["tools"] = [{"function_declarations": [_declaration(tool) for tool in tools]}]
+            # Otherwise the library may call functions and ask again by itself.
             config.setdefault("automatic_function_calling", {"disable": True})
             if tool_choice is not None:
                 config["tool_config"] = {"function_calling_config": _choice(tool_choice)}
@@ -287,6 +288,7 @@ def _client(endpoint: Endpoint) -> object:
     timeout = endpoint.timeout
     options = {
         "base_url": endpoint.base_url,
+        # In whole milliseconds, at least one.
         "timeout": None if timeout is None else max(1, round(timeout * 1000)),
         "client_args": client_options(),
     }

@@ -65,6 +65,7 @@ def check_response(response: Any) -> None:
     library = sys.modules[type(response).__module__.partition(".")[0]]
     if response.has_redirect_location:
         _check_redirect(library, response)
+    # Unpacked here, step by step; without the header the library leaves it as it is.
     unpack = _unpacker(response.headers.pop("Content-Encoding", "").strip().lower())
     pieces = _limit_body(response.stream, unpack, _deadline(response.request))
     response.stream = _body_class(library)(pieces, response.stream.close)
@@ -150,6 +151,7 @@ def _check_redirect(library: ModuleType, response: Any) -> None:
     except (library.InvalidURL, ValueError):
         raise RefusedAnswer(errors.RedirectRefusedError, "to an address that is none") from None
     is_same = (target.scheme, target.port) == (asked.scheme, asked.port)
+    # From http to https, and never back.
     is_secured = (asked.scheme, target.scheme) == ("http", "https")
     if target.host != asked.host or not (is_secured or is_same):
         raise RefusedAnswer(
@@ -330,7 +332,6 @@ def _moment(date: str | None) -> datetime | None:
 
 
 def remove_secrets(secrets: Iterable[object], text: str) -> str:
-    """Return ``text`` with all of the secrets removed."""
     for secret in secrets:
         if isinstance(secret, str) and len(secret) > 3:  # a shorter one would match ordinary words
             text = text.replace(secret, REDACTED)

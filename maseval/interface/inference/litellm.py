@@ -83,6 +83,7 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
 
     def _ask(self, request: ModelRequest) -> ChatResponse:
         messages, params, tools, tool_choice = request
+        # LiteLLM's own retries would neither be logged nor end with the run.
         body = {"max_retries": 0, **params}
         optional = {
             "tools": list(tools) if tools else None,

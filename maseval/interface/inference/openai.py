@@ -92,6 +92,7 @@ def _method_of(client: object, request: dict[str, object]) -> Callable[[], objec
     completions: Any = getattr(getattr(client, "chat", None), "completions", None)
     if completions is not None:
         return partial(completions.create, **with_extra_body(completions.create, request))
+    # A function of somebody's own knows which model it asks.
     without_model = {key: value for key, value in request.items() if key != "model"}
     candidates = [getattr(client, name, None) for name in _METHODS]
     for method in [*candidates, client]:

@@ -24,6 +24,7 @@ from maseval.interface.inference.chat_completions import (
     received_call,
     text_of,
     thought_details,
+    typed_parts,
 )
 from maseval.interface.inference.endings import check_ending
 from maseval.interface.inference.openai import OpenAIModelAdapter, UnusableClientError
@@ -97,13 +98,10 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
 
     def _read(self, answer: object) -> ChatResponse:
         check_error(get(answer, "error"))
-        status, output = get(answer, "status"), get(answer, "output")
+        status = get(answer, "status")
         ended_by = get(get(answer, "incomplete_details"), "reason")
         check_ending(ended_by or status)
-        if not isinstance(output, Sequence) or isinstance(output, str):
-            raise UnreadableAnswerError(f"no output in the answer {excerpt(answer)}")
-        if not all(isinstance(kind := get(item, "type"), str) and kind for item in output):
-            raise UnreadableAnswerError(f"an item without a type in the answer {excerpt(answer)}")
+        output = typed_parts(answer, "output")
         if not output and ended_by is None:
             raise UnreadableAnswerError(f"no output in the answer {excerpt(answer)}")
         calls = [

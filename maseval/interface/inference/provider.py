@@ -266,6 +266,7 @@ class ClientModelAdapter(ProviderModelAdapter):
         self._client: Any = client
         library, kind = self.sdk_client or ("", "")
         sdk = sys.modules.get(library)
+        # Anything else that can be called like a client may have no such method.
         if sdk is not None and isinstance(client, getattr(sdk, kind)):
             self._client = client.with_options(max_retries=0)
 

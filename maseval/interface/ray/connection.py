@@ -166,6 +166,7 @@ class Head:
                 answered = time.monotonic()
             except OSError:
                 self.is_lost = time.monotonic() - answered >= self._patience
+        # Whoever can check has said it by now; otherwise they wait within Ray.
         if self.is_lost and not self._closed.wait(2 * self._between):
             logger.error(self._sentence)
 
@@ -211,6 +212,9 @@ def _init_ray(ray: ModuleType, address: str, options: Mapping[str, Any]) -> None
         try:
             _init_once(ray, address, options)
             return
+        # The head is gone: another try would only wait as long again.
+        # The head is gone: another try would only wait as long again.
+        # The head is gone: another try would only wait as long again.
         except RunStoppedError:
             raise
         except Exception as error:  # of many libraries below Ray
@@ -263,6 +267,9 @@ def _silence(ray: ModuleType) -> Iterator[None]:
 
 
 def _options(address: str, processes: int | None) -> dict[str, Any]:
+    # What workers print would appear in the midst of a command's own output.
+    # What workers print would appear in the midst of a command's own output.
+    # What workers print would appear in the midst of a command's own output.
     quiet = {"log_to_driver": False, "configure_logging": False, "namespace": NAMESPACE}
     if address != LOCAL:
         return {"address": address, **quiet}

@@ -93,7 +93,7 @@ class RayWorkers(RemoteWorkers):
 
     def _leave(self) -> None:
         """Keep the actors that have nothing to do, and end all others."""
-        idle = [one for one in self.actors if one.is_ready and not one.working]
+        idle = [actor for actor in self.actors if actor.is_ready and not actor.working]
         self._engine.kept += idle
         if not self._connection.head.is_lost:  # a call would wait for a head that is gone
             with suppress(Exception):  # the connection may be what is gone
@@ -115,6 +115,7 @@ class RayWorkers(RemoteWorkers):
         cores = int(ray.cluster_resources().get("CPU", 1))
         count, self._room = self.share(engine.most_processes(cores))
         self._run = ray.put(self._equipment())
+        # Ray itself waits for free cores without end.
         self._until = time.monotonic() + _START_SECONDS
         for _ in range(count):
             self._enlist(engine.take_kept(self._room) or self._start())
@@ -135,6 +136,9 @@ class RayWorkers(RemoteWorkers):
 
     def _start(self) -> _Actor:
         kind = self._connection.ray.remote(RayWorker).options(
+            # With ``force`` there may be more processes than cores; Ray would wait for these.
+            # With ``force`` there may be more processes than cores; Ray would wait for these.
+            # With ``force`` there may be more processes than cores; Ray would wait for these.
             num_cpus=0 if self._engine.force else _ACTOR,
             scheduling_strategy="SPREAD",
             max_concurrency=self._room + _CALLS_BESIDE,
@@ -149,6 +153,9 @@ class RayWorkers(RemoteWorkers):
 
     def give(self, process: _Actor, assignment: Assignment) -> None:
         process.working += 1
+        # The run in a list: a bare reference would be fetched anew for each order.
+        # The run in a list: a bare reference would be fetched anew for each order.
+        # The run in a list: a bare reference would be fetched anew for each order.
         order = pack_order(assignment.repetition)
         self._await(_Call(assignment, process, process.handle.run_for.remote([self._run], order)))
 
@@ -174,6 +181,9 @@ class RayWorkers(RemoteWorkers):
             actor.handle.stop.remote()
 
     def attend(self) -> None:
+        # Before looking, so that whatever arrives meanwhile rings again.
+        # Before looking, so that whatever arrives meanwhile rings again.
+        # Before looking, so that whatever arrives meanwhile rings again.
         self._bell.clear()
         with self._connection.reached():
             while self._arrived:
@@ -223,8 +233,14 @@ class RayWorkers(RemoteWorkers):
     def _run_alone(self, assignment: Assignment) -> None:
         """Let Ray try it as often as it may, in processes that serve nobody else."""
         left = self._engine.most_deaths - assignment.deaths
+        # After one call the process ends, so that the next suspect does not share it.
+        # After one call the process ends, so that the next suspect does not share it.
+        # After one call the process ends, so that the next suspect does not share it.
         alone = self._connection.ray.remote(max_calls=1)(run_alone)
         alone = alone.options(num_cpus=_TASK, max_retries=left - 1)
+        # Ray tells only of the last one.
+        # Ray tells only of the last one.
+        # Ray tells only of the last one.
         assignment.deaths += left - 1
         reference = alone.remote([self._run], pack_order(assignment.repetition))
         self._await(_Call(assignment, None, reference))
@@ -277,7 +293,6 @@ class RayEngine(RemoteEngine):
         self._connection: Connection | None = None
 
     def workers(self, job: Job) -> RayWorkers:
-        """Return the workers of one run."""
         return RayWorkers(self, job)
 
     def shared(self, size: int) -> "RayEngine":

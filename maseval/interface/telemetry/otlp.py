@@ -139,9 +139,9 @@ class OTLPReceiver:
             results = [*verdicts_of(report), *self._evaluations(report)]
             events = [
                 sdk.Event(
-                    EVALUATION, self._clean_all(each.attributes(content=self._content)), root.end
+                    EVALUATION, self._clean_all(result.attributes(content=self._content)), root.end
                 )
-                for each in results
+                for result in results
             ]
             for span, own, parent in number_spans(root, trace):
                 code = api.StatusCode.UNSET if span.error is None else api.StatusCode.ERROR

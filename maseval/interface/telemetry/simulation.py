@@ -146,7 +146,7 @@ def stretches(report: RecordedReport) -> list[Stretch]:
             if stretch.steps[0].message.role in ("assistant", "tool")
         ]
     # Whoever works for another began later, or at the same moment and ended earlier.
-    return sorted(found, key=lambda each: (each.start, -each.end))
+    return sorted(found, key=lambda stretch: (stretch.start, -stretch.end))
 
 
 def _cut(messages: Sequence[RecordedMessage], name: str, start: int) -> Iterator[Stretch]:
@@ -220,17 +220,18 @@ def simulation_span(given: Shape, *, content: bool = False) -> Span:
         parent.children.append(_stretch_span(report, stretch, content=content))
     for call in _model_calls(report):
         root.innermost(call.start, call.start).children.append(call)
+    # Clocks differ, and some frameworks hand over their times late.
     root.settle()
     return root
 
 
 def verdicts_of(given: Shape) -> Iterator[Evaluation]:
     """Yield the verdict of each evaluator of a finished simulation."""
-    for each in RecordedReport(given).evaluations:
-        if (passed := each.passed) is not None:
-            score = float(passed) if each.reward is None else each.reward
+    for evaluation in RecordedReport(given).evaluations:
+        if (passed := evaluation.passed) is not None:
+            score = float(passed) if evaluation.reward is None else evaluation.reward
             label = "passed" if passed else "failed"
-            yield Evaluation(f"verdict: {each.evaluator or 'evaluator'}", score, label)
+            yield Evaluation(f"verdict: {evaluation.evaluator or 'evaluator'}", score, label)
 
 
 def _facts(report: RecordedReport) -> dict[str, Value]:
@@ -291,7 +292,7 @@ def _steps(stretch: Stretch, model: str | None, asks_itself: bool, content: bool
             yield _tool_span(step, call, start, content=content)
         elif step.message.role == "assistant" and asks_itself:
             yield _chat_span(model, start, step.end)
-        called |= {each.id: each for each in step.message.calls}
+        called |= {call.id: call for call in step.message.calls}
         start = step.end
 
 

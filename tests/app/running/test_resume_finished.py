@@ -1,6 +1,7 @@
 """A finished run that is resumed: nothing is judged again that a session of this machine judged."""
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -44,6 +45,22 @@ def test_a_finished_run_is_resumed_without_reading_or_judging_a_report(tmp_path,
     assert again.summary.to_dict() == first.summary.to_dict()
     assert show(again.folder).summary.overall.passed == first.summary.overall.passed
     assert len(set(work["judged"])) == len(first.summary.lines)  # who looks at it judges it itself
+
+
+@pytest.mark.parametrize("trials", [1, 2])
+def test_a_run_that_is_resumed_reads_no_line_of_its_log_twice(trials, tmp_path, monkeypatch):
+    first = run(tmp_path / "run", trials=1)
+    lines = first.folder.joinpath("log.jsonl").read_bytes().count(b"\n")
+    taken, take = Counter(), log.LogReading.take
+
+    def noted(self, line):
+        taken[line.number] += 1
+        take(self, line)
+
+    monkeypatch.setattr(log.LogReading, "take", noted)
+    run(tmp_path / "run", trials=trials)
+
+    assert taken == dict.fromkeys(range(1, lines + 1), 1)
 
 
 def test_a_run_that_gets_more_trials_judges_none_of_the_earlier_ones(tmp_path, work):

@@ -49,7 +49,11 @@ class Nodes:
     """A real cluster; every node is a set of processes of its own."""
 
     def __init__(self, folder: Path, number: int = NODES) -> None:
+        from ray._private.utils import get_ray_address_file
         from ray.cluster_utils import Cluster
+
+        # Ray notes the address there, and makes that folder for a Ray of its own alone.
+        Path(get_ray_address_file(None)).parent.mkdir(parents=True, exist_ok=True)
 
         def start() -> Any:
             self._client_port = free_port()
