@@ -60,7 +60,7 @@ def test_a_domain_that_cannot_work_is_refused_with_all_its_faults(tmp_path):
 
 def test_what_is_no_domain_is_refused():
     with pytest.raises(InvalidDomainError, match="not a Domain"):
-        register_domain("retail")  # type: ignore[arg-type]
+        register_domain("retail")
 
 
 @pytest.mark.parametrize(
