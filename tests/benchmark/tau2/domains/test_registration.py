@@ -17,7 +17,7 @@ from tests.benchmark.tau2.domains.kiosk import kiosk
 
 
 @pytest.fixture(autouse=True)
-def nobody_has_registered_any(monkeypatch):
+def nobody_has_registered_any(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registration, "_added", {})
     monkeypatch.setattr(registration, "_find_elsewhere", None)
 
