@@ -110,8 +110,9 @@ test-pythons: $(READY) ## Run the quick tests with each newer Python that is her
 quick: $(READY) ## Run the tests that need no data, no servers, no processes and no patience
 	@$(QUICK)
 
+# What only Linux has starts, watches and confines processes, of which statistics have none.
 quick-elsewhere: $(READY) ## Run the quick tests without what only Linux has, as on macOS
-	@$(QUICK) -p tests.elsewhere
+	@$(QUICK) -p tests.elsewhere --ignore=tests/stats
 
 check: $(READY) ## Check format, lint, types and documentation
 	$(BIN)/ruff format --check .

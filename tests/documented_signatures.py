@@ -1,6 +1,6 @@
 """Benchmarks written with the documented signatures, for a type checker to read.
 
-Not a test module: ``test_documented_signatures.py`` runs mypy on it.
+Not a test module: `make check` runs mypy on it, as strictly as on the package.
 """
 
 # ruff: noqa: UP006, UP035, UP045 -- as the documents write them

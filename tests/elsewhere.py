@@ -15,7 +15,7 @@ _which = shutil.which
 
 
 def _which_without_sandbox(program: str, *options: object, **more: object) -> str | None:
-    return None if program == "bwrap" else _which(program, *options, **more)  # type: ignore[arg-type]
+    return None if program == "bwrap" else _which(program, *options, **more)
 
 
 for name in ("pidfd_open", "sched_getaffinity"):

@@ -1,11 +1,13 @@
 """Subclasses that note which of their methods are called, for tests of both benchmarks."""
 
+from typing import Any
 
-def rows(table):
+
+def rows(table: dict[type[Any], str]) -> list[tuple[type[Any], str]]:
     return [(kind, name) for kind, names in table.items() for name in names.split()]
 
 
-def overriding(kind, *names):
+def overriding(kind: type[Any], *names: str) -> tuple[type[Any], list[Any]]:
     """A subclass whose methods of these names note that they are called, and do as before."""
     calls = []
 

@@ -7,7 +7,9 @@ fonts and other versions of Chromium: a line may wrap elsewhere, a card may not 
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from PIL import Image, ImageChops, ImageDraw, ImageStat
 
@@ -63,15 +65,15 @@ MOST_TILES = 0.04
 MOST_ON_AVERAGE = 5.0
 
 
-def measure(page):
+def measure(page: Any) -> Any:
     return page.evaluate(MEASURE, [[*BLOCKS, *PIECES], MOST])
 
 
-def photograph(page):
+def photograph(page: Any) -> Any:
     return Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
 
 
-def differences(known, seen, width):
+def differences(known: Any, seen: Any, width: int) -> Iterator[str]:
     """Yield in words what of the components changed."""
     for name in known.keys() | seen.keys():
         before, now = known.get(name, []), seen.get(name, [])
@@ -83,7 +85,7 @@ def differences(known, seen, width):
                 yield f"{name} ({at + 1}): {word}"
 
 
-def moves(old, new, width):
+def moves(old: Any, new: Any, width: int) -> Iterator[str]:
     """Yield which edges of a block are beyond where other fonts would put them."""
     # Lines that wrap make a block taller, which moves all that follows; above the screen, too, as a
     # failed simulation opens at its fault.
@@ -94,7 +96,7 @@ def moves(old, new, width):
             yield f"{side} {was} px before, now {is_now}"
 
 
-def changes(old, new):
+def changes(old: Any, new: Any) -> Iterator[str]:
     """Yield what of the shape and colours of a component is beyond what other fonts explain."""
     if abs(old["radius"] - new["radius"]) > max(2, 0.3 * old["radius"]):
         yield f"corners of {old['radius']:.0f} px before, now {new['radius']:.0f}"
@@ -107,12 +109,12 @@ def changes(old, new):
             yield f"{part} {old[part]} before, now {new[part]}"
 
 
-def tiles(picture, size):
+def tiles(picture: Any, size: int) -> Any:
     columns, rows = size[0] // TILE, size[1] // TILE
     return picture.convert("RGB").resize((columns, rows), Image.Resampling.BOX)
 
 
-def compare_tiles(known, seen):
+def compare_tiles(known: Any, seen: Any) -> tuple[Any, Any]:
     """Return how far the tiles differ on average, and those that differ much, as a mask."""
     difference = ImageChops.difference(tiles(known, seen.size), tiles(seen, seen.size))
     red, green, blue = difference.split()
@@ -121,7 +123,7 @@ def compare_tiles(known, seen):
     return average, most.point(lambda value: 255 if value > TILE_DIFFERS else 0)
 
 
-def compare_pictures(known, seen):
+def compare_pictures(known: Any, seen: Any) -> Iterator[str]:
     """Yield in words by how much a picture differs, if by too much."""
     average, mask = compare_tiles(known, seen)
     share = ImageStat.Stat(mask).mean[0] / 255
@@ -131,7 +133,7 @@ def compare_pictures(known, seen):
         yield f"the picture: {average:.1f} of 255 on average"
 
 
-def keep(name, page):
+def keep(name: str, page: Any) -> None:
     """Make this the reference."""
     REFERENCES.mkdir(exist_ok=True)
     seen = photograph(page)
@@ -141,7 +143,7 @@ def keep(name, page):
     (REFERENCES / f"{name}.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def find_changes(name, page):
+def find_changes(name: str, page: Any) -> list[str]:
     """Return in words how a page differs from its reference."""
     seen = photograph(page)
     with Image.open(REFERENCES / f"{name}.png") as picture:
@@ -153,7 +155,7 @@ def find_changes(name, page):
     ]
 
 
-def write_changes(name, page, folder=CHANGED):
+def write_changes(name: str, page: Any, folder: Path = CHANGED) -> Path:
     """Write the page as it is now, and the same with all tiles marked that differ; return where."""
     folder.mkdir(parents=True, exist_ok=True)
     seen = photograph(page)

@@ -3,6 +3,9 @@
 import os
 import re
 import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,14 +25,14 @@ QUIET = (
 SLOWDOWN = float(os.environ.get("MASEVAL_BROWSER_SLOWDOWN") or 1)
 
 
-def slowed(page):
+def slowed(page: Any) -> Any:
     if SLOWDOWN > 1:
         session = page.context.new_cdp_session(page)
         session.send("Emulation.setCPUThrottlingRate", {"rate": SLOWDOWN})
     return page
 
 
-def chromium():
+def chromium() -> str:
     named = os.environ.get("MASEVAL_CHROMIUM")
     found = named or next(filter(None, map(shutil.which, CHROMIUMS)), None)
     if found is None:
@@ -42,7 +45,7 @@ def chromium():
 
 
 @pytest.fixture(scope="session")
-def browser():
+def browser() -> Iterator[Any]:
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=1000 * PATIENCE)
@@ -55,7 +58,7 @@ def browser():
 class Visit:
     """A page of a report or of the viewer, and everything else the page did."""
 
-    def __init__(self, page, url):
+    def __init__(self, page: Any, url: str) -> None:
         self.page, self.url = page, url
         self.noise, self.requests = [], []
         page.on("console", lambda message: self.noise.append(message.text))
@@ -63,16 +66,16 @@ class Visit:
         page.on("dialog", self._on_dialog)
         page.on("request", lambda request: self.requests.append(request.url))
 
-    def _on_dialog(self, dialog):
+    def _on_dialog(self, dialog: Any) -> None:
         self.noise.append(f"dialog: {dialog.message}")
         dialog.dismiss()
 
-    def open(self, link=""):
+    def open(self, link: str = "") -> Any:
         self.page.goto(self.url + link)
         self.page.wait_for_selector("html[data-ready]", state="attached")
         return self.page
 
-    def wait_for_simulation(self, name=None):
+    def wait_for_simulation(self, name: str | None = None) -> Any:
         """The panel, once it shows the simulation.
 
         It must be named where another one was open before.
@@ -84,13 +87,13 @@ class Visit:
         return panel
 
 
-def is_from(url, place):
+def is_from(url: str, place: str) -> bool:
     """Whether a server sent it, or it lies in a folder; a file sends nothing."""
     return (place.startswith("http:") or place.endswith("/")) and url.startswith(place)
 
 
 @pytest.fixture
-def serve():
+def serve() -> Iterator[Callable[..., Any]]:
     """Serves a folder as `maseval view` does; gives the server, whose ``url`` is to be opened.
 
     A server that was closed can be started again at its ``url``.
@@ -112,7 +115,7 @@ def serve():
 
 
 @pytest.fixture(scope="session")
-def compared(tmp_path_factory):
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of two runs, `careful` and `hurried`."""
     from tests.browser.runs import compared_runs
 
@@ -125,7 +128,7 @@ WIDTHS = (390, 820, 1300)
 
 
 @pytest.fixture
-def flaws():
+def flaws() -> Callable[..., Any]:
     """What axe-core finds wrong with a page as it is."""
     from axe_playwright_python.sync_playwright import Axe
 
@@ -141,7 +144,7 @@ def flaws():
 
 
 @pytest.fixture
-def flaws_everywhere(flaws):
+def flaws_everywhere(flaws: Callable[..., Any]) -> Callable[..., Any]:
     """What axe-core finds wrong with a page in any width, light or dark."""
 
     def found(page):
@@ -158,7 +161,7 @@ def flaws_everywhere(flaws):
 
 
 @pytest.fixture
-def fresh_page(browser):
+def fresh_page(browser: Any) -> Iterator[Callable[..., Any]]:
     """Gives an empty page, of which nothing is expected."""
     contexts = []
 
@@ -173,7 +176,7 @@ def fresh_page(browser):
 
 
 @pytest.fixture
-def visit(browser):
+def visit(browser: Any) -> Iterator[Callable[..., Any]]:
     """Opens a report file, a site's folder, or a viewer's address, in a fresh context.
 
     What it did must be nothing but show itself: no load from elsewhere, not a word on the console.

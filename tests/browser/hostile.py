@@ -1,6 +1,7 @@
 """Texts that try to come alive, and reports full of them."""
 
 import json
+from typing import Any
 
 from tests.report.builders import answered, call, report, said, simulated
 
@@ -36,7 +37,7 @@ ALLOWED = {
 }
 
 
-def hostile_reports(text):
+def hostile_reports(text: str) -> list[dict[str, Any]]:
     """Reports in which everything that could come from outside says the same thing."""
     told = [
         said("assistant", text),

@@ -1,6 +1,7 @@
 """axe-core finds nothing in any kind of page: light and dark, wide and narrow."""
 
 import os
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -17,7 +18,7 @@ LABEL = "agent: missing write"
 
 
 @pytest.fixture
-def report(tmp_path):
+def report(tmp_path: Path) -> Path:
     finished = [
         simulated("0", 0),
         simulated("0", 1, reward=0.0, labels=[LABEL]),

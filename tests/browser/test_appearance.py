@@ -4,9 +4,12 @@
 """
 
 import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from maseval.commands import export_site
 from tests.browser.appearance import find_changes, keep, write_changes
@@ -27,13 +30,13 @@ PAGES = {
 
 
 @pytest.fixture(scope="module")
-def site(compared, tmp_path_factory):
+def site(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The viewer of two runs as files: nothing is still found out while a picture is taken."""
     return export_site(tmp_path_factory.mktemp("site") / "pages", compared).folder
 
 
 @pytest.fixture
-def show(visit, site):
+def show(visit: Callable[..., Any], site: Path) -> Callable[..., Any]:
     def opened(name):
         link, ready, look = PAGES[name]
         page = visit(site, **look).open(link)
@@ -45,7 +48,7 @@ def show(visit, site):
     return opened
 
 
-def restyle(page, rules):
+def restyle(page: Page, rules: str) -> None:
     page.evaluate(
         """(rules) => {
           const sheet = new CSSStyleSheet();

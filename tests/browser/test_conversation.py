@@ -1,10 +1,13 @@
 """A conversation that explains itself: the verdict, where it was decided, and what was changed."""
 
 import re
+from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from maseval.commands import report as write_page
 from maseval.commands import tau2
@@ -17,7 +20,7 @@ from tests.report.reading import index_of, packets_of
 
 
 @pytest.fixture(scope="module")
-def noisy(tmp_path_factory):
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The report of a run with failures."""
     folder = tmp_path_factory.mktemp("talk")
     arguments = {"error_rate": 0.6}
@@ -25,7 +28,7 @@ def noisy(tmp_path_factory):
     return write_page(folder / "run", folder / "report.html")
 
 
-def decided_by_a_change(page):
+def decided_by_a_change(page: Page) -> Any:
     """A failure whose deciding message changed a field: its task, explanation and moment."""
     for task, (detail,) in zip(index_of(page)["tasks"], packets_of(page), strict=True):
         explanation = detail.get("explanation") or {}
@@ -37,7 +40,7 @@ def decided_by_a_change(page):
 
 
 @pytest.fixture
-def failed(visit, noisy):
+def failed(visit: Callable[..., Any], noisy: Path) -> tuple[Any, Any, Any, Any]:
     """A failed simulation, opened, with what is known of it."""
     task, explanation, moment = decided_by_a_change(noisy)
     visited = visit(noisy)

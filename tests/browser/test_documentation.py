@@ -12,7 +12,7 @@ from playwright.sync_api import expect
 CHECKOUT = Path(__file__).parents[2]
 
 
-def small_site(folder):
+def small_site(folder: Path) -> Path:
     """Two pages with the settings of the documentation, but for the modules it describes."""
     docs = folder / "docs"
     shutil.copytree(CHECKOUT / "docs" / "javascripts", docs / "javascripts")

@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from maseval.report import write_report
 from maseval.stats import Outcome, pass_plot, summarise
@@ -14,12 +14,12 @@ from tests.report.builders import CONVERSATION, said, simulated
 LABEL = "agent: missing write"
 
 
-def expect_status(page, words):
+def expect_status(page: Page, words: str) -> None:
     expect(page.locator("output.status")).to_have_text(words)
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path: Path) -> Path:
     talked = [*CONVERSATION[:1], said("user", "My parrot ate the PARCEL."), *CONVERSATION[2:]]
     finished = [
         simulated("0", 0, title="Cancel the order, and be quick about it."),

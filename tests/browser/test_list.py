@@ -1,20 +1,22 @@
 """The flat list of simulations, and filters that are written as expressions."""
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from maseval.report import write_report
 from tests.report.builders import CONVERSATION, simulated
 
 
-def used(tokens):
+def used(tokens: int) -> dict[str, Any]:
     return {"agents": {"a": {"input_tokens": tokens, "output_tokens": 0, "cost": tokens / 1000}}}
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path: Path) -> Path:
     finished = [
         simulated("0", 0, usage=used(300)),
         simulated("1", 0, usage=used(100), reward=0.0, labels=["agent: missing write"]),
@@ -23,7 +25,7 @@ def run(tmp_path):
     return write_report(finished, tmp_path / "report.html", title="A run")
 
 
-def expect_tasks(page, *names):
+def expect_tasks(page: Page, *names: str) -> None:
     rows = page.locator("table.list tbody th")
     expect(rows).to_have_text([f"retail/{name}" for name in names])
 

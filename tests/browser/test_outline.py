@@ -1,5 +1,7 @@
 """The way through a long conversation."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
@@ -8,7 +10,7 @@ from tests.report.builders import answered, call, said, simulated
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path: Path) -> Path:
     """A failure with two writes in 40 messages, the second of which is the first wrong step."""
     talk = [said(("assistant", "user")[at % 2], f"Turn {at}. " * 30, second=at) for at in range(40)]
     talk[10] = said("assistant", None, call("note_address", city="Ulm"), second=10)

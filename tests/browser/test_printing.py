@@ -2,10 +2,12 @@
 
 import re
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import pypdfium2
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from maseval.report import write_report
 from tests.browser.runs import compared_runs
@@ -15,7 +17,7 @@ LONG = '{"rooms": [' + ", ".join(f'{{"number": {at}, "floor": "F{at}"}}' for at 
 
 
 @pytest.fixture
-def failed(tmp_path):
+def failed(tmp_path: Path) -> Any:
     """A failure whose fault, long tool result and unmet check a printed transcript must have."""
     messages = [
         said("user", "I want room 12. " * 30),
@@ -33,7 +35,7 @@ def failed(tmp_path):
     return write_report([one, simulated("13", 0)], tmp_path / "report.html", title="A run")
 
 
-def printed(page, path):
+def printed(page: Page, path: Path) -> tuple[Any, Any]:
     """Return the document, and its text without the white space that a reader of PDF guesses."""
     page.pdf(path=path, format="A4", print_background=True)
     document = pypdfium2.PdfDocument(path)

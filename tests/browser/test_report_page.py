@@ -2,9 +2,11 @@
 
 import re
 import socket
+from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from maseval.report import write_report
 from maseval.stats import Outcome, pass_plot, summarise
@@ -15,12 +17,12 @@ from tests.report.builders import answered, broken, call, report, said, simulate
 TELECOM = "[mobile]roaming|off[None]"
 
 
-def domain_filter(page):
+def domain_filter(page: Page) -> Any:
     return page.get_by_role("combobox", name="Domain")
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path: Path) -> Path:
     finished = [
         simulated("0", 0),
         simulated("0", 1, reward=0.0, labels=["agent: missing write"]),
@@ -31,14 +33,14 @@ def run(tmp_path):
     return write_report(finished, tmp_path / "report.html", title="A run")
 
 
-def expect_rows(page, *names):
+def expect_rows(page: Page, *names: str) -> None:
     rows = page.locator("table.tasks tbody tr:visible .id")
     expect(rows).to_have_count(len(names))
     for number, name in enumerate(names):
         expect(rows.nth(number)).to_have_text(name)
 
 
-def expect_status(page, words):
+def expect_status(page: Page, words: str) -> None:
     expect(page.locator("output.status")).to_have_text(words)
 
 
@@ -329,7 +331,7 @@ def test_letters_typed_into_the_search_are_no_commands(visit, run):
     expect(page.locator("#panel")).to_be_hidden()
 
 
-def paper(page):
+def paper(page: Page) -> str:
     return page.evaluate("getComputedStyle(document.body).backgroundColor")
 
 
@@ -356,7 +358,7 @@ def test_paper_shows_the_open_conversation_alone(visit, run):
     expect(page.locator(".message.user").first).to_be_visible()
 
 
-def hostile_run(text, folder):
+def hostile_run(text: str, folder: Path) -> Path:
     """A report in which everything that could come from outside says the same thing."""
     summary = {"rows": [{"name": text, "tasks": 1, text: {"value": 0.5}}], "notes": [text]}
     plots = [pass_plot({text: summarise([Outcome(text, text, 0, passed=True)])})]

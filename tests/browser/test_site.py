@@ -4,7 +4,9 @@ import re
 import shutil
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -16,11 +18,11 @@ from tests.report.builders import simulated
 
 
 @pytest.fixture(scope="module")
-def site(compared, tmp_path_factory):
+def site(compared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return export_site(tmp_path_factory.mktemp("site") / "pages", compared).folder
 
 
-def data_files(visited):
+def data_files(visited: Any) -> list[str]:
     """The names of the files that were read, without those that were read before."""
     found = [url.partition("/data/")[2] for url in visited.requests if "/data/" in url]
     visited.requests.clear()

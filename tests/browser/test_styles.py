@@ -1,7 +1,11 @@
 """The stylesheets in a real browser: a rule styles its own component, on every page."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 # The first class of an element says which component it is, further ones how it differs. A rule for
 # a class alone is meant for the component of this name: where it meets the class of another one, it
@@ -25,14 +29,16 @@ CLASHES = """() => {
 }"""
 
 
-def clashes(page):
+def clashes(page: Page) -> Any:
     found, known = page.evaluate(CLASHES)
     assert known > 50  # it did look
     return found
 
 
 @pytest.fixture
-def page(visit, serve, compared):
+def page(
+    visit: Callable[..., Any], serve: Callable[..., Any], compared: Path
+) -> Callable[..., Any]:
     visited = visit(serve(compared).url)
 
     def show(link, ready="#panel[data-ready]"):

@@ -1,6 +1,7 @@
 """Two runs side by side in a real browser: the viewer's page, and the same page in a file."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -12,7 +13,7 @@ from tests.report.builders import CONVERSATION, said, simulated
 
 
 @pytest.fixture
-def pair(tmp_path):
+def pair(tmp_path: Path) -> Path:
     """The same beginning, and another end from message 4 on."""
     other = [*CONVERSATION[:4], said("assistant", "No."), said("user", "Oh. ###STOP###")]
     written_run(tmp_path / "a", [simulated("0"), simulated("1")])

@@ -1,6 +1,7 @@
 """The labelling page in a browser: a person answers with buttons and keys."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -11,7 +12,7 @@ from tests.noisy_runs import noisy_run
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = noisy_run(tmp_path_factory.mktemp("labelled") / "run", 0.02).folder
     judge_passes(folder)
     return folder

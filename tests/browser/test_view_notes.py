@@ -1,6 +1,7 @@
 """Notes and disagreement, written from the page of a run."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -10,7 +11,7 @@ from tests.noisy_runs import noisy_run, small_grid
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return noisy_run(tmp_path_factory.mktemp("noted") / "run", 0.4).folder
 
 

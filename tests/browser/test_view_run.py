@@ -4,6 +4,8 @@ import os
 import re
 import shutil
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -24,7 +26,7 @@ REPORTS = [
 
 
 @pytest.fixture
-def growing(tmp_path):
+def growing(tmp_path: Path) -> Iterator[Path]:
     """A run in which four of twelve simulations are done, and which goes on."""
     with RunFolder.open(tmp_path / "grows", planned(REPORTS)) as folder:
         for each in REPORTS[:4]:

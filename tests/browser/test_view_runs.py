@@ -1,9 +1,10 @@
 """The list of all runs in a real browser: what it shows, how it is narrowed, and what it keeps."""
 
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from maseval.runs import RunFolder, change_note, change_tags
 from tests.browser.runs import planned, written_run
@@ -11,13 +12,13 @@ from tests.report.builders import broken, simulated
 
 
 @pytest.fixture
-def written(tmp_path):
+def written(tmp_path: Path) -> Path:
     written_run(tmp_path / "first", [simulated("0"), simulated("1", reward=0.0)])
     written_run(tmp_path / "deep" / "second", [simulated("0"), broken("1", domain="retail")])
     return tmp_path
 
 
-def expect_names(page, *names):
+def expect_names(page: Page, *names: str) -> None:
     expect(page.locator("table.runs tbody th a")).to_have_text(names)
 
 

@@ -1,7 +1,9 @@
 """Nothing that a model wrote comes alive in the viewer, wherever it stands."""
 
+from pathlib import Path
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.hostile import ALIVE, ALLOWED, PAYLOADS, hostile_reports
 from tests.browser.runs import written_run
@@ -11,7 +13,7 @@ VIEWERS_OWN = {"link", "form", "progress", "mark", "textarea"}
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory):
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs whose tasks say one hostile text each."""
     root = tmp_path_factory.mktemp("hostile")
     reports = [each for text in PAYLOADS.values() for each in hostile_reports(text)[:1]]
@@ -20,7 +22,7 @@ def hostile(tmp_path_factory):
     return root
 
 
-def assert_inert(page):
+def assert_inert(page: Page) -> None:
     assert page.evaluate("window.__pwned") is None
     tags = set(page.evaluate("[...document.querySelectorAll('*')].map((e) => e.localName)"))
     assert tags <= ALLOWED | VIEWERS_OWN

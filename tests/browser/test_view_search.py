@@ -1,6 +1,7 @@
 """Search over all conversations, and in those of one run, in a real browser."""
 
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -11,12 +12,12 @@ from tests.report.builders import CONVERSATION, said, simulated
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def runs(tmp_path):
+def runs(tmp_path: Path) -> Path:
     parrot = [*CONVERSATION[:1], said("user", "My parrot ate the PARCEL."), *CONVERSATION[2:]]
     hostile = [said("user", f"walrus {text}") for text in PAYLOADS.values()]
     written_run(tmp_path / "runs" / "one", [simulated("0"), simulated("1", messages=parrot)])

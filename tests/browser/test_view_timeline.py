@@ -1,6 +1,8 @@
 """Time travel in a real browser: the databases after each message of a conversation."""
 
 import re
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -11,7 +13,7 @@ from maseval.runs import RunFolder
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, str, Any]:
     """A folder with a gold run, the name of its simulation, and its messages."""
     folder = tmp_path_factory.mktemp("travel")
     tau2.run(domain="library", num_tasks=1, agent="gold", output=folder / "gold")
@@ -21,7 +23,9 @@ def played(tmp_path_factory):
 
 
 @pytest.fixture
-def travelling(visit, serve, played):
+def travelling(
+    visit: Callable[..., Any], serve: Callable[..., Any], played: Any
+) -> Callable[..., Any]:
     """Opens the simulation, at a message if one is named, and unfolds its timeline."""
 
     def start(message=None, **options):
@@ -37,7 +41,7 @@ def travelling(visit, serve, played):
     return start
 
 
-def block(panel, title):
+def block(panel: Any, title: str) -> Any:
     return panel.locator(".worlds .world").filter(has_text=title)
 
 

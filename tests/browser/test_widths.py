@@ -1,7 +1,10 @@
 """Pages in a narrow window, a phone's or half a screen's, with names as long as people give."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from maseval.commands import export_site, report, tag
 from maseval.report import write_report
@@ -31,7 +34,7 @@ CUT = """() => [...document.querySelectorAll("body *")]
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("long")
     for name, model in MODELS.items():
         reports = [
@@ -52,11 +55,11 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(params=[390, 900])
-def look(request):
+def look(request: pytest.FixtureRequest) -> dict[str, Any]:
     return {"viewport": {"width": request.param, "height": 820}}
 
 
-def expect_to_fit(page):
+def expect_to_fit(page: Page) -> None:
     assert page.evaluate(CUT) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

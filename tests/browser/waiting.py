@@ -5,13 +5,15 @@ A page answers a click or a key in its own time, so nothing is read once right a
 """
 
 import time
+from collections.abc import Callable
+from typing import Any
 
 # Seconds: a guard against hanging. A busy machine may take long to read a browser from disk.
 PATIENCE = 150
 PAUSE = 0.05
 
 
-def eventually(read, expected=True):
+def eventually(read: Callable[..., Any], expected: bool = True) -> None:
     """Waits until ``read`` gives what is expected; fails with what it gave last."""
     end = time.monotonic() + PATIENCE
     while (found := read()) != expected and time.monotonic() < end:
@@ -19,7 +21,7 @@ def eventually(read, expected=True):
     assert found == expected
 
 
-def unfold(page):
+def unfold(page: Any) -> None:
     """Opens everything that is folded, and what is folded in it."""
     from playwright.sync_api import expect
 

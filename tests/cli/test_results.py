@@ -104,7 +104,7 @@ def test_numbers_beside_the_official_one_come_after_it_with_intervals():
     ],
 )
 def test_a_comparison_begins_with_a_sentence(difference, span, p, words):
-    interval = Interval(*span, 0.95, "over tasks")
+    interval = Interval(span[0], span[1], 0.95, "over tasks")
     found = Difference(
         *(None, 12, 1, 0.5, 0.5 + difference, difference, interval),
         FlipTest(p, "exact", 3),

@@ -164,7 +164,7 @@ def test_3_a_toolkit():
     assert booking["flights"]["type"] == "array" and booking["cabin"]["enum"]
     assert Books(count=1).copy_deep() == Books(count=1) and Books().get_statistics() == {}
     with pytest.raises(ValueError):
-        Books(other=1)
+        Books(**{"other": 1})
 
 
 @pytest.mark.data

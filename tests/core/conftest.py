@@ -19,13 +19,13 @@ class Ticks:
 
 
 @pytest.fixture(autouse=True)
-def patient_collectors(monkeypatch):
+def patient_collectors(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let what was given up be asked for longer: a busy machine is no component that hangs."""
     monkeypatch.setattr("maseval.core.engine.repetition._PATIENCE_SECONDS", 60.0)
 
 
 @pytest.fixture
-def ticks(monkeypatch):
+def ticks(monkeypatch: pytest.MonkeyPatch) -> Ticks:
     """The time that clocks, calls, repetitions and runs read, instead of the machine's."""
     ticks = Ticks()
     machine = SimpleNamespace(monotonic=ticks.read, perf_counter=ticks.read, sleep=ticks.advance)

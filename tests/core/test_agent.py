@@ -1,7 +1,9 @@
+from typing import Any
+
 import pytest
 
 from maseval.core.agent import AgentAdapter
-from maseval.core.usage import StaticPricingCalculator, TokenUsage
+from maseval.core.usage import StaticPricingCalculator, TokenUsage, Usage
 
 
 class Parrot:
@@ -9,7 +11,7 @@ class Parrot:
 
 
 class ParrotAdapter(AgentAdapter):
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         self.messages = self.get_messages()
         self.messages.add_message("user", query)
         self.messages.add_message("assistant", query.upper())
@@ -19,26 +21,26 @@ class ParrotAdapter(AgentAdapter):
 class Counting(AgentAdapter):
     counted = TokenUsage(input_tokens=3, output_tokens=2)
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         return query
 
-    def _gather_usage(self):
+    def _gather_usage(self) -> Usage:
         return self.counted
 
 
 class Failing(AgentAdapter):
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         raise ConnectionError("line down, api https://host?key=hush")
 
 
 class Recorder:
-    def __init__(self):
+    def __init__(self) -> None:
         self.events = []
 
-    def on_run_start(self, agent):
+    def on_run_start(self, agent: AgentAdapter) -> None:
         self.events.append(("start", agent.name))
 
-    def on_run_end(self, agent, result):
+    def on_run_end(self, agent: ParrotAdapter, result: str) -> None:
         self.events.append(("end", agent.name, result))
 
 

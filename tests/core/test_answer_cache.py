@@ -2,15 +2,19 @@
 
 import json
 import multiprocessing
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import ChatResponse, resolve_model
 from maseval.core.answer_cache import AnswerCache, answer_cache
+from maseval.core.model import ModelAdapter
 from maseval.core.provider_errors import MalformedRequestError
 from maseval.core.scripted import ScriptedModelAdapter
-from maseval.testing.provider_server import OpenAIProtocol, Reply, serving
+from maseval.testing.provider_server import OpenAIProtocol, ProviderServer, Reply, serving
 
 SAID = [{"role": "user", "content": "Which flight, please?"}]
 TOOLS = [{"type": "function", "function": {"name": "find", "parameters": {"type": "object"}}}]
@@ -18,18 +22,20 @@ SECRET = "sk-proj-1234567890abcdefghijklmnop"
 
 
 @pytest.fixture
-def cache(tmp_path):
+def cache(tmp_path: Path) -> AnswerCache:
     return answer_cache(tmp_path / "answers")
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[ProviderServer]:
     pytest.importorskip("openai")
     with serving() as server:
         yield server
 
 
-def model_at(server, cache, model="mine", **options):
+def model_at(
+    server: ProviderServer, cache: AnswerCache, model: str = "mine", **options: Any
+) -> ModelAdapter:
     model = resolve_model(
         f"openai/{model}", base_url=f"{server.url}/v1", **{"api_key": SECRET, **options}
     )
@@ -37,7 +43,7 @@ def model_at(server, cache, model="mine", **options):
     return model
 
 
-def files_in(cache):
+def files_in(cache: AnswerCache) -> list[Path]:
     return sorted(path for path in cache.folder.rglob("*") if path.is_file())
 
 
@@ -219,7 +225,7 @@ def test_a_folder_that_cannot_be_written_to_stops_nobody(tmp_path):
     assert cache.get("ab") is None
 
 
-def put_many(folder):
+def put_many(folder: Path) -> None:
     cache = AnswerCache(folder)
     for number in range(60):
         key = cache.key({"number": number % 6})

@@ -1,21 +1,25 @@
 """Hooks written with ``async def``: the engine waits for them."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from maseval import AgentAdapter, AgentError, Evaluator, Task
 from maseval.core.context import TaskContext
+from maseval.core.seeding import DefaultSeedGenerator
 from tests.core.worlds import Customer, Judge, Shop, Worker, World, only, tasks
 
 
 class Slow(AgentAdapter):
-    async def _run_agent(self, query):
+    async def _run_agent(self, query: str) -> Any:
         await asyncio.sleep(0)
         return f"did {query}"
 
 
-def slow_agents(*args, **kwargs):
+def slow_agents(
+    *args: Task | World | dict[str, Any] | None, **kwargs: Any
+) -> tuple[list[Slow], dict[str, Any]]:
     agent = Slow(None, "slow")
     return [agent], {"slow": agent}
 
@@ -34,32 +38,50 @@ def test_an_async_agent_is_waited_for_where_a_loop_runs():
     assert only(asyncio.run(notebook()))["final_answer"] == "did do a"
 
 
-async def run_agents(agents, task, environment, query):
+async def run_agents(agents: list[Worker], task: Task, environment: World, query: str) -> str:
     await asyncio.sleep(0)
     return agents[0].run(query)
 
 
-async def execution_loop(agents, task, environment, user):
+async def execution_loop(agents: list[Worker], task: Task, environment: World, user: None) -> str:
     return await run_agents(agents, task, environment, task.query)
 
 
-async def evaluate(evaluators, agents, final_answer, traces):
+async def evaluate(
+    evaluators: list[Judge], agents: dict[str, Any], final_answer: str, traces: dict[str, Any]
+) -> list[dict[str, Any]]:
     return [evaluator(traces, final_answer) for evaluator in evaluators]
 
 
-async def setup_environment(agent_data, task, seed_generator):
+async def setup_environment(
+    agent_data: dict[str, Any], task: Task, seed_generator: DefaultSeedGenerator
+) -> World:
     return World(task.environment_data)
 
 
-async def setup_user(agent_data, environment, task, seed_generator):
+async def setup_user(
+    agent_data: dict[str, Any], environment: World, task: Task, seed_generator: DefaultSeedGenerator
+) -> Customer:
     return Customer("hello", "bye")
 
 
-async def setup_agents(agent_data, environment, task, user, seed_generator):
+async def setup_agents(
+    agent_data: dict[str, Any],
+    environment: World,
+    task: Task,
+    user: None,
+    seed_generator: DefaultSeedGenerator,
+) -> tuple[list[Worker], dict[str, Any]]:
     return [Worker()], {}
 
 
-async def setup_evaluators(environment, task, agents, user, seed_generator):
+async def setup_evaluators(
+    environment: World,
+    task: Task,
+    agents: list[Worker],
+    user: None,
+    seed_generator: DefaultSeedGenerator,
+) -> list[Judge]:
     return [Judge(task, environment)]
 
 

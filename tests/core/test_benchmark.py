@@ -1,6 +1,7 @@
 """Benchmark: what it takes, what it promises, and that nothing of a run is lost."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,10 @@ from maseval import (
 )
 from maseval.core.callbacks import RichProgressBarCallback, TqdmProgressBarCallback
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
+from maseval.core.seeding import SeedGenerator
+from maseval.core.tracing import JsonObject
+from maseval.core.usage import Usage
+from maseval.core.user import User
 from tests.core.worlds import (
     Customer,
     Diary,
@@ -84,7 +89,9 @@ def test_reports_that_are_not_kept_are_received_by_callbacks_alone():
     assert shop.run(tasks("a", "b")) == shop.reports == [] and watch.seen == 2
 
 
-def agent_data_seen(shop, *args, **kwargs):
+def agent_data_seen(
+    shop: Shop, *args: dict[str, int] | list[Task | dict[str, int]], **kwargs: Any
+) -> list[dict[str, int]]:
     seen = []
 
     def setup_user(agent_data, environment, task, seed_generator):
@@ -167,7 +174,7 @@ def test_a_simulated_user_with_defaults_asks_once_and_is_answered():
 
 
 class Broken(Worker):
-    def gather_traces(self):
+    def gather_traces(self) -> JsonObject:
         return {"steps": [][0]}
 
 
@@ -265,11 +272,13 @@ def test_what_was_registered_by_hand_is_not_part_of_a_run():
 
 
 class Metered(Worker):
-    def _gather_usage(self):
+    def _gather_usage(self) -> Usage:
         return TokenUsage(cost=0.5, input_tokens=10)
 
 
-def metered(*args, **kwargs):
+def metered(
+    *args: Task | World | dict[str, Any] | None, **kwargs: Any
+) -> tuple[list[Metered], dict[str, Any]]:
     worker = Metered()
     return [worker], {"worker": worker}
 
@@ -319,26 +328,30 @@ def test_the_machine_is_one_object_for_all_reports(workers):
 class Till:
     """A tool that remembers its calls."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.history = ToolInvocationHistory()
 
-    def __call__(self, amount):
+    def __call__(self, amount: int) -> int:
         self.history.add_invocation({"amount": amount}, amount * 2, "success")
         return amount * 2
 
 
 class TillWorld(World):
-    def create_tools(self):
+    def create_tools(self) -> dict[str, Any]:
         return {"till": Till()}
 
 
 class Conversing(Shop):
     """Model-played user, a tool, a judge with a model, and a task that fails."""
 
-    def setup_environment(self, agent_data, task, seed_generator):
+    def setup_environment(
+        self, agent_data: dict[str, Any], task: Task, seed_generator: DefaultSeedGenerator
+    ) -> TillWorld:
         return TillWorld(task.environment_data)
 
-    def setup_user(self, agent_data, environment, task, seed_generator):
+    def setup_user(
+        self, agent_data: JsonObject, environment: Any, task: Task, seed_generator: SeedGenerator
+    ) -> User | None:
         lines = [json.dumps({"text": f"{task.id} says {n}"}) for n in range(5)]
         model = self.get_model_adapter(
             "scripted/user",
@@ -348,7 +361,14 @@ class Conversing(Shop):
         )
         return LLMUser("Ann", model, {"age": 30}, "buy", max_turns=4)
 
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+    def setup_agents(
+        self,
+        agent_data: dict[str, Any],
+        environment: TillWorld,
+        task: Task,
+        user: LLMUser,
+        seed_generator: DefaultSeedGenerator,
+    ) -> tuple[list[Worker], dict[str, Any]]:
         seed = seed_generator.child("agents").derive_seed("worker")
 
         def behave(query):
@@ -360,7 +380,7 @@ class Conversing(Shop):
         return [worker], {"worker": worker}
 
 
-def conversations(workers):
+def conversations(workers: int) -> tuple[Conversing, list[str]]:
     retried = Task("go", id="t003", protocol=TaskProtocol(max_retries=1))
     plan = [retried if task.id == "t003" else task for task in numbered(12)]
     shop = Conversing(seed=11, num_workers=workers, n_task_repeats=3, max_invocations=8)

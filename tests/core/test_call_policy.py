@@ -3,8 +3,10 @@
 import math
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,6 +25,7 @@ from maseval.core.call_policy import (
 from maseval.core.clock import Clock
 from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 from maseval.core.model import register_model, resolve_model
+from maseval.core.provider_errors import ProviderError
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.simulator import ToolLLMSimulator
 from maseval.core.task import TaskProtocol
@@ -50,24 +53,28 @@ fresh = count()
 class Naps:
     """Sleeps in no time, and remembers how long it should have been."""
 
-    def __init__(self, then=lambda: None):
+    def __init__(self, then: Callable[..., Any] = lambda: None) -> None:
         self.seconds = []
         self.then = then
 
-    def __call__(self, seconds):
+    def __call__(self, seconds: float) -> None:
         self.seconds.append(seconds)
         self.then()
 
     @property
-    def total(self):
+    def total(self) -> Any:
         return pytest.approx(sum(self.seconds))
 
 
-def failure(kind=errors.RateLimitError, *, status=429, retry_after=None):
+def failure(
+    kind: type[Any] = errors.RateLimitError, *, status: int = 429, retry_after: float | None = None
+) -> ProviderError:
     return kind("no", provider="acme", status=status, retry_after=retry_after)
 
 
-def model_with(*replies, sleep=None, **limits):
+def model_with(
+    *replies: object, sleep: Callable[..., Any] | Naps | None = None, **limits: int
+) -> ScriptedModelAdapter:
     """A model that waits as long as it may, but in no time; throttled with no other."""
     model = ScriptedModelAdapter(replies, model_id=f"model-{next(fresh)}")
     model.policy = CallPolicy(sleep=sleep or Naps(), chance=lambda: 1.0, **limits)

@@ -1,6 +1,7 @@
 """TaskContext: the clock of a repetition, and which repetition some code runs in."""
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -12,12 +13,13 @@ from maseval import (
     TaskTimeoutError,
     TokenUsage,
 )
+from maseval.core.benchmark import Benchmark
 from maseval.core.context import Conversations, Said, last_said
 from maseval.core.exceptions import NoRepetitionError
 from maseval.core.messages import tool_call
 from maseval.core.registry import ComponentRegistry
-from maseval.core.tracing import ConfigurableMixin, TraceableMixin
-from maseval.core.usage import UsageTrackableMixin
+from maseval.core.tracing import ConfigurableMixin, JsonObject, TraceableMixin
+from maseval.core.usage import Usage, UsageTrackableMixin
 from tests.core.worlds import Diary, Shop, Worker, numbered, tasks
 
 
@@ -70,10 +72,10 @@ class Counting(BenchmarkCallback):
 
     finished = 0
 
-    def on_task_repeat_end(self, benchmark, report):
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Any) -> None:
         self.finished += 1
 
-    def gather_traces(self):
+    def gather_traces(self) -> JsonObject:
         return {**super().gather_traces(), "finished": self.finished}
 
 
@@ -125,7 +127,7 @@ def test_what_an_agents_callback_gathers_is_reported_with_its_repetition():
 
 
 class Meter(TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
-    def gather_usage(self):
+    def gather_usage(self) -> Usage:
         return TokenUsage(cost=2.0)
 
 
@@ -148,14 +150,14 @@ def test_a_component_of_the_whole_run_is_in_every_report_and_its_usage_counts_on
 class Talker(Worker):
     """An agent that keeps its messages."""
 
-    def __init__(self, *said, name="worker"):
+    def __init__(self, *said: tuple[str, str, str], name: str = "worker") -> None:
         super().__init__(name=name)
         self.messages = MessageHistory()
         for role, content, timestamp in said:
             self.messages.add_message(role, content, timestamp=timestamp)
 
 
-def registry_of(*agents):
+def registry_of(*agents: Worker) -> ComponentRegistry:
     registry = ComponentRegistry()
     for agent in agents:
         registry.register("agents", agent.name, agent)

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from maseval.core.environment import Environment
@@ -8,10 +10,10 @@ from maseval.core.simulator import ToolLLMSimulator
 
 
 class Room(Environment):
-    def setup_state(self, anything_it_likes):
+    def setup_state(self, anything_it_likes: dict[str, Any]) -> object:
         return {"door": "closed", **anything_it_likes}
 
-    def create_tools(self):
+    def create_tools(self) -> dict[str, Any]:
         return {"look": lambda: self.state["door"]}
 
 
@@ -33,18 +35,18 @@ def test_both_names_at_once_are_refused():
 
 
 class Tracing:
-    def gather_traces(self):
+    def gather_traces(self) -> dict[str, str]:
         return {"type": "mine"}
 
 
 class Remembering:
-    def __init__(self):
+    def __init__(self) -> None:
         self.history = ToolInvocationHistory()
         self.history.add_invocation({"x": 1}, "y", "success")
 
 
 class Simulated:
-    def __init__(self):
+    def __init__(self) -> None:
         self.simulator = ToolLLMSimulator(ScriptedModelAdapter([]), "t", "does t", {})
 
 
@@ -53,7 +55,7 @@ class Silent:
 
 
 class Workshop(Room):
-    def create_tools(self):
+    def create_tools(self) -> dict[str, Any]:
         return {"a": Tracing(), "b": Remembering(), "c": Simulated(), "d": Silent()}
 
 

@@ -12,7 +12,7 @@ from maseval.core.event_loop import in_thread, run_async
 from maseval.core.exceptions import ConfigurationError, TaskTimeoutError
 
 
-async def doubled(number):
+async def doubled(number: int) -> int:
     await asyncio.sleep(0)
     return number * 2
 

@@ -124,7 +124,7 @@ def test_a_callback_that_exits_ends_the_run_properly():
     assert diary.of("run end") == [(1,)]
 
 
-def failures():
+def failures() -> Shop:
     shop = Shop(
         {"agent": failing(AgentError("x")), "world": failing(EnvironmentError("x"))},
         setup_user=lambda agent_data, environment, task, seed_generator: (

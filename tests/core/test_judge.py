@@ -1,12 +1,14 @@
 """A judge: asked in one form, read with care, and never twice."""
 
+from typing import Any
+
 import pytest
 from pydantic import BaseModel, ConfigDict
 
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError, InvalidAnswerError
 from maseval.core.judge import Checked, Judge, Question
-from maseval.core.judge_record import JudgeRecord, record_path
+from maseval.core.judge_record import Judgement, JudgeRecord, record_path
 from maseval.core.provider_errors import AuthenticationError, ContentFilterError, OverloadedError
 from maseval.core.scripted import ScriptedModelAdapter
 
@@ -21,7 +23,7 @@ class Claims(BaseModel):
     claims: list[str]
 
 
-def _only_true(answer, subject):
+def _only_true(answer: Claims, subject: str) -> Checked:
     kept = [claim for claim in answer.claims if claim in subject]
     dropped = [claim for claim in answer.claims if claim not in subject]
     return Checked(Claims(claims=kept), dropped)
@@ -33,7 +35,9 @@ POLICY = Question(
 PARTS = {"policy": "Be kind. {{conversation}}", "conversation": "agent: no\n---\nuser: oh"}
 
 
-def ask(replies, record=None, key=KEY, **options):
+def ask(
+    replies: list[Any], record: JudgeRecord | None = None, key: dict[str, Any] = KEY, **options: Any
+) -> tuple[Judgement, ScriptedModelAdapter]:
     model = ScriptedModelAdapter(replies, usage={"input_tokens": 10, "output_tokens": 2})
     model.policy = CallPolicy(max_attempts=1)
     judge = Judge(model, record=record, **options)

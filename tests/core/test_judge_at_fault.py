@@ -111,5 +111,5 @@ def test_after_any_kills_each_answer_is_there_once(tmp_path):
     assert asked - len(record.lines()) <= 8 * kills
 
 
-def _lines(path):
+def _lines(path: Path) -> int:
     return path.read_bytes().count(b"\n") if path.exists() else 0

@@ -1,8 +1,10 @@
 import subprocess
 import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 
 import pytest
 
@@ -21,7 +23,7 @@ def package_of(stub: Path) -> str:
 
 
 @pytest.fixture
-def shop(tmp_path, monkeypatch):
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     """A package with a function, a class and a submodule, each in a module of its own."""
     room = tmp_path / "corner_shop"
     room.mkdir()
@@ -91,14 +93,14 @@ def test_importing_a_package_with_a_stub_loads_none_of_its_modules(stub):
 GROUP = "maseval.fruits"
 
 
-def install(folder, name):
+def install(folder: Path, name: str) -> None:
     metadata = folder / f"{name}-1.0.dist-info"
     metadata.mkdir()
     (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(f"[{GROUP}]\n{name} = {name}:MADE\n")
 
 
-def offered_names():
+def offered_names() -> set[str]:
     return {found.name for found in find_entry_points(GROUP)}
 
 

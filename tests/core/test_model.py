@@ -1,23 +1,25 @@
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from maseval.core import model as model_module
 from maseval.core.exceptions import ConfigurationError, HookResultError, UnknownModelError
-from maseval.core.messages import ChatResponse, MessageHistory, tool_call
-from maseval.core.model import ModelAdapter, register_model, resolve_model
+from maseval.core.messages import ChatResponse, Message, MessageHistory, tool_call
+from maseval.core.model import ModelAdapter, Params, register_model, resolve_model
 from maseval.core.scripted import ScriptedModelAdapter
+from maseval.core.tracing import JsonObject
 from maseval.core.usage import StaticPricingCalculator
 
 PRICES = StaticPricingCalculator({"scripted": {"input": 1.0, "output": 10.0}})
 
 
-def user(text):
+def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 
 
 @pytest.fixture
-def no_registrations(monkeypatch):
+def no_registrations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_module.MODELS, "registered", {})
 
 
@@ -112,10 +114,17 @@ def test_generate_is_one_question_and_its_text(reply, text):
 
 class Wrong(ModelAdapter):
     @property
-    def model_id(self):
+    def model_id(self) -> str:
         return "wrong/one"
 
-    def _chat_impl(self, messages, generation_params=None, tools=None, tool_choice=None, **kwargs):
+    def _chat_impl(
+        self,
+        messages: list[Message],
+        generation_params: Params | None = None,
+        tools: Sequence[JsonObject] | None = None,
+        tool_choice: str | dict[str, object] | None = None,
+        **kwargs: object,
+    ) -> ChatResponse:
         return {"content": "Hello"}
 
 

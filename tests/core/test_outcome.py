@@ -1,5 +1,7 @@
 """How a report is read: passed or not, reward, cost, tokens, end, and which simulation it is."""
 
+from typing import Any
+
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
@@ -8,7 +10,7 @@ from maseval.core.report import TaskExecutionStatus
 from maseval.core.report_parts import is_successful
 
 
-def report(*verdicts, **more):
+def report(*verdicts: dict[str, Any], **more: Any) -> RecordedReport:
     finished = {"task_id": "7", "repeat_idx": 2, "status": "success", "eval": list(verdicts)}
     return RecordedReport({**finished, **more})
 
@@ -158,7 +160,7 @@ def test_an_unknown_cost_is_never_zero(costs, total):
     assert total_cost(costs) == total
 
 
-def used(cost, tokens=0, **model):
+def used(cost: float, tokens: int = 0, **model: Any) -> RecordedReport:
     usage = {"models": {"agent_model": {"cost": cost, "input_tokens": tokens}}}
     return RecordedReport({"usage": usage, "config": {"models": {"agent_model": model}}})
 

@@ -1,5 +1,7 @@
 """Which thoughts are sent back to the model that had them."""
 
+from typing import Any
+
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
@@ -10,16 +12,16 @@ from maseval.core.scripted import ScriptedModelAdapter
 USER = {"role": "user", "content": "hi"}
 
 
-def thinking(text, *, call=None, content=None):
+def thinking(text: str, *, call: str | None = None, content: str | None = None) -> ChatResponse:
     calls = [tool_call("look", id=call)] if call else None
     return ChatResponse(content, calls, reasoning={"text": text, "key": "reasoning_content"})
 
 
-def result(call):
+def result(call: str) -> dict[str, str]:
     return {"role": "tool", "tool_call_id": call, "content": "seen"}
 
 
-def converse(model):
+def converse(model: ScriptedModelAdapter) -> list[dict[str, Any]]:
     """Two turns: in each, a tool call that was thought about, and an answer that was."""
     said = []
     for turn in ("one", "two"):
@@ -30,7 +32,7 @@ def converse(model):
     return said
 
 
-def replies():
+def replies() -> list[ChatResponse]:
     return [
         thinking("first", call="one"),
         thinking("second", content="Well."),
@@ -39,7 +41,7 @@ def replies():
     ]
 
 
-def sent_thoughts(request):
+def sent_thoughts(request: dict[str, Any]) -> list[str]:
     return [m["reasoning"]["text"] for m in request["messages"] if "reasoning" in m]
 
 

@@ -1,35 +1,41 @@
 """Finished repetitions evaluated again."""
 
+from typing import Any
+
 import pytest
 
 from maseval import AgentError, Usage
 from maseval.core.callbacks import FileResultLogger, read_reports
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.seeding import DefaultSeedGenerator
+from maseval.core.task.task import Task
 from maseval.runs import RunFolder, run_into, task_ids
-from tests.core.worlds import Judge, Shop, failing, tasks
+from tests.core.worlds import Judge, Shop, Worker, World, failing, tasks
 
 
 class Strict(Judge):
     """Passes nothing, and says what it looked at."""
 
-    def __call__(self, traces, final_answer=None):
+    def __call__(self, traces: dict[str, Any], final_answer: Any = None) -> dict[str, Any]:
         return {"passed": False, "saw": [final_answer, traces["agents"]["worker"]["type"]]}
 
 
 class Counting(Shop):
     """Counts how often agents are set up and run."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: object, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.agents = []
 
-    def setup_agents(self, *args, **kwargs):
+    def setup_agents(
+        self, *args: Task | World | dict[str, Any] | None, **kwargs: Any
+    ) -> tuple[list[Worker], dict[str, Any]]:
         agents, by_name = super().setup_agents(*args, **kwargs)
         self.agents += agents
         return agents, by_name
 
     @property
-    def runs(self):
+    def runs(self) -> int:
         return sum(agent.runs for agent in self.agents)
 
 
@@ -99,10 +105,17 @@ class Ruined(Shop):
 
     evaluators_need_environment = False
 
-    def setup_environment(self, agent_data, task):
+    def setup_environment(self, agent_data: Any, task: Any) -> None:
         raise AssertionError("no environment may be set up")
 
-    def setup_evaluators(self, environment, task, agents, user, seed_generator=None):
+    def setup_evaluators(
+        self,
+        environment: None,
+        task: Task,
+        agents: list[Any],
+        user: None,
+        seed_generator: DefaultSeedGenerator | None = None,
+    ) -> list[Strict]:
         assert (environment, agents, user) == (None, [], None)
         return [Strict(task, environment)]
 

@@ -11,7 +11,7 @@ class Shorter(ModelScorer):
 
     model_id = "shorter"
 
-    def _loglikelihood_impl(self, context, continuation):
+    def _loglikelihood_impl(self, context: str, continuation: str) -> float:
         if not continuation:
             raise ValueError("nothing to score")
         return -float(len(continuation))

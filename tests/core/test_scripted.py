@@ -12,7 +12,7 @@ from maseval.core.messages import ChatResponse, tool_call
 from maseval.core.scripted import ScriptedModelAdapter, from_id
 
 
-def user(text):
+def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 
 

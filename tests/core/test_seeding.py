@@ -11,11 +11,13 @@ words = st.text(min_size=1, max_size=20)
 repetitions = st.integers(0, 1000)
 
 
-def repetition(global_seed=42, task_id="task-1", rep_index=0):
+def repetition(
+    global_seed: int = 42, task_id: str = "task-1", rep_index: int = 0
+) -> DefaultSeedGenerator:
     return DefaultSeedGenerator(global_seed).for_task(task_id).for_repetition(rep_index)
 
 
-def expected(*components):
+def expected(*components: int | str) -> int:
     """The rule, worked out another way: eight hex digits without their sign bit."""
     digest = hashlib.sha256(":".join(map(str, components)).encode("utf-8")).hexdigest()
     return int(digest[:8], 16) % 2**31

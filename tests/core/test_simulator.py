@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,11 +26,15 @@ HISTORY = [{"role": "assistant", "content": "Hello?"}, {"role": "user", "content
 WEATHER = ("weather", "tells the weather", {"city": {"type": "string"}})
 
 
-def says(**answer):
+def says(**answer: Any) -> str:
     return json.dumps(answer)
 
 
-def person(*replies, kind=UserLLMSimulator, **options):
+def person(
+    *replies: KeyboardInterrupt | TaskTimeoutError | str,
+    kind: type[Any] = UserLLMSimulator,
+    **options: Any,
+) -> LLMSimulator:
     return kind(ScriptedModelAdapter(replies), {"name": "Ann"}, "buy a hat", **options)
 
 

@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,7 @@ IDENTITY = {
 }
 
 
-def git(folder, *arguments):
+def git(folder: Path, *arguments: str) -> str:
     return subprocess.run(
         ["git", "-C", folder, *arguments],
         check=True,
@@ -35,7 +36,7 @@ def git(folder, *arguments):
 
 
 @pytest.fixture
-def repository(tmp_path):
+def repository(tmp_path: Path) -> Path:
     folder = tmp_path / "repository"
     folder.mkdir()
     git(folder, "init", "-q", "-b", "trunk")
@@ -46,7 +47,7 @@ def repository(tmp_path):
 
 
 @pytest.fixture(autouse=True)
-def nothing_looked_up_yet(monkeypatch):
+def nothing_looked_up_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(system_info, "_GIT_SECONDS", 60.0)  # a busy machine is no fault
     for function in (system_info._git_info, get_package_versions, get_system_info):
         function.cache_clear()
@@ -69,7 +70,7 @@ def test_a_clean_repository_tells_its_commit(repository):
     }
 
 
-def told(repository, *names):
+def told(repository: Path, *names: str) -> tuple[int | str, ...]:
     system_info._git_info.cache_clear()
     info = get_git_info(repository)
     return tuple(info[name] for name in names)

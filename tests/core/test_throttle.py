@@ -3,29 +3,32 @@
 import math
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from maseval.core.call_policy import Throttle
+from maseval.core.call_policy import Slot, Throttle
 from maseval.core.clock import Clock
 from maseval.core.exceptions import TaskTimeoutError
 from maseval.core.provider_errors import (
     AuthenticationError,
     OverloadedError,
+    ProviderError,
     ProviderTimeoutError,
     RateLimitError,
 )
 
 
-def complaint(kind=RateLimitError):
+def complaint(kind: type[Any] = RateLimitError) -> ProviderError:
     return kind("too much", provider="acme")
 
 
-def entered(throttle, count):
+def entered(throttle: Throttle, count: int) -> list[Slot]:
     return [throttle.enter(Clock()) for _ in range(count)]
 
 
-def narrowed(under_way):
+def narrowed(under_way: int) -> Throttle:
     """A throttle whose provider complained when that many requests were under way."""
     throttle = Throttle()
     slots = entered(throttle, under_way)
@@ -35,13 +38,13 @@ def narrowed(under_way):
     return throttle
 
 
-def in_thread(work):
+def in_thread(work: Callable[..., Any]) -> threading.Thread:
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     return thread
 
 
-def until(condition):
+def until(condition: Callable[..., Any]) -> None:
     """Wait for another thread; as with ``join``, pytest's own limit ends a wait in vain."""
     while not condition():
         threading.Event().wait(0.001)

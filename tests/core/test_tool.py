@@ -1,8 +1,9 @@
 import functools
 import gc
 import weakref
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 import docstring_parser
 import pytest
@@ -47,7 +48,7 @@ class Desk:
         return reservation_id
 
 
-def parameters(fn):
+def parameters(fn: Callable[..., Any]) -> dict[str, Any]:
     return tool_definition(fn)["function"]["parameters"]
 
 

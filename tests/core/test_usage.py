@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -110,11 +111,11 @@ def test_rates_that_would_be_misread_are_refused(rates):
         StaticPricingCalculator({"m": rates})
 
 
-def report(task_id, usage):
+def report(task_id: str, usage: dict[str, Any] | None) -> dict[str, Any]:
     return {"task_id": task_id, "usage": usage}
 
 
-def collected(**categories):
+def collected(**categories: Any) -> dict[str, Any]:
     """A report's usage as a registry writes it, with what is not a record around the records."""
     metadata = {"timestamp": "2025-01-01T00:00:00", "thread_id": 7, "total_components": 2}
     return {"metadata": metadata, "models": {}, "user": None, **categories}

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,15 +20,15 @@ from maseval.core.user import (
 STOPPING = {"stop_tokens": ["###STOP###", "</done>"], "early_stopping_condition": "you are served"}
 
 
-def says(text, *calls):
+def says(text: str, *calls: dict[str, Any]) -> str:
     return json.dumps({"text": text, "tool_calls": list(calls)})
 
 
-def calling(name, **arguments):
+def calling(name: str, **arguments: str) -> dict[str, Any]:
     return {"name": name, "arguments": arguments}
 
 
-def ann(*replies, kind=LLMUser, max_turns=10, **options):
+def ann(*replies: str, kind: type[Any] = LLMUser, max_turns: int = 10, **options: Any) -> LLMUser:
     model = ScriptedModelAdapter(replies)
     return kind("Ann", model, {"age": 30}, "buy a hat", max_turns=max_turns, **options)
 
@@ -182,15 +183,15 @@ def look(at: str, times: int = 1, things: list[str] | None = None) -> str:
     return f"{at} looks fine"
 
 
-def broken():
+def broken() -> None:
     raise ValueError("it is broken")
 
 
-def late():
+def late() -> None:
     raise TaskTimeoutError("too late")
 
 
-def acting(*replies, **options):
+def acting(*replies: str, **options: int) -> AgenticLLMUser:
     tools = {"look": look, "broken": broken, "late": late}
     return ann(*replies, kind=AgenticLLMUser, tools=tools, **options)
 

@@ -5,7 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from maseval import AgentAdapter, Benchmark, BenchmarkCallback, Environment, Evaluator, Task, User
+from maseval.core.engine.participants import Agents
+from maseval.core.seeding import SeedGenerator
 from maseval.core.task import AdaptiveTaskQueue
+from maseval.core.tracing import JsonObject
 
 Behaviour = Callable[[str], Any]
 """What an agent does with its query."""
@@ -102,17 +105,33 @@ class Shop(Benchmark):
         for name, part in replaced.items():
             setattr(self, name, part)
 
-    def setup_environment(self, agent_data, task, seed_generator):
+    def setup_environment(
+        self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
+    ) -> Environment:
         return World(task.environment_data)
 
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+    def setup_agents(
+        self,
+        agent_data: JsonObject,
+        environment: Any,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Agents:
         behaviour = self.behaviour
         if isinstance(behaviour, Mapping):
             behaviour = behaviour.get(task.id, answer)
         worker = Worker(behaviour)
         return [worker], {"worker": worker}
 
-    def setup_evaluators(self, environment, task, agents, user, seed_generator):
+    def setup_evaluators(
+        self,
+        environment: Any,
+        task: Task,
+        agents: Sequence[AgentAdapter],
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Sequence[Evaluator]:
         return [self.judge(task, environment, user)]
 
 
@@ -123,22 +142,22 @@ class Diary(BenchmarkCallback):
         self.events: list[tuple[Any, ...]] = []
         self.threads: set[threading.Thread] = set()
 
-    def on_run_start(self, benchmark):
+    def on_run_start(self, benchmark: Benchmark) -> None:
         self._note("run start")
 
-    def on_run_end(self, benchmark, results):
+    def on_run_end(self, benchmark: Benchmark, results: Any) -> None:
         self._note("run end", len(results))
 
-    def on_task_start(self, benchmark, task):
+    def on_task_start(self, benchmark: Benchmark, task: Task) -> None:
         self._note("task start", task.id)
 
-    def on_task_end(self, benchmark, task, result):
+    def on_task_end(self, benchmark: Benchmark, task: Task, result: Any) -> None:
         self._note("task end", task.id, result["repeat_idx"])
 
-    def on_task_repeat_start(self, benchmark, task, repeat_idx):
+    def on_task_repeat_start(self, benchmark: Benchmark, task: Task, repeat_idx: int) -> None:
         self._note("repeat start", task.id, repeat_idx)
 
-    def on_task_repeat_end(self, benchmark, report):
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Any) -> None:
         self._note("repeat end", report["task_id"], report["repeat_idx"])
 
     def _note(self, *event: Any) -> None:
@@ -169,12 +188,12 @@ def statuses(reports: Sequence[Any]) -> dict[str, str]:
 class FirstOnly(AdaptiveTaskQueue):
     """Chooses one repetition, and then no more."""
 
-    def initial_state(self):
+    def initial_state(self) -> dict[str, object]:
         return {"selections": 0}
 
-    def select_next_task(self, remaining, state):
+    def select_next_task(self, remaining: Sequence[Task], state: dict[str, object]) -> Task | None:
         state["selections"] += 1
         return remaining[0] if state["selections"] == 1 else None
 
-    def update_state(self, task, report, state):
+    def update_state(self, task: Task, report: Any, state: dict[str, Any]) -> dict[str, Any]:
         return state

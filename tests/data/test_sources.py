@@ -243,7 +243,7 @@ def test_files_that_no_package_carries_are_not_sought_on_the_index():
 def test_a_mirror_may_stand_in_for_the_original(monkeypatch, file_server):
     monkeypatch.setenv("MASEVAL_SHOP_BASE_URL", file_server.url + "/")
     file_server.answers = {DB_PATH: content(DB), POLICY_PATH: content(POLICY)}
-    assert fetched(default_sources(manifest())[0]._replace(patience=60)) == EVERYTHING
+    assert fetched(default_sources(manifest())[0]._replace(**{"patience": 60})) == EVERYTHING
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Rows for other libraries, with their types."""
 
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -19,11 +20,11 @@ EMPTY = dict.fromkeys(ROW)
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library_run(trials=1, output=tmp_path_factory.mktemp("runs") / "one").folder
 
 
-def of(library):
+def of(library: str) -> list[tuple]:
     return [pytest.param(library, marks=needing(library))]
 
 

@@ -2,7 +2,9 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,15 +66,15 @@ def look(where: str) -> str:
     return where
 
 
-def adapter(kind):
+def adapter(kind: type[Any]) -> Callable[..., Any]:
     return lambda: kind(object(), "agent").run("Hello")
 
 
-def user_tool(kind):
+def user_tool(kind: type[Any]) -> Callable[..., Any]:
     return kind("Ann", ScriptedModelAdapter([]), "A reader", "").get_tool
 
 
-def to(library):
+def to(library: str) -> Callable[..., Any]:
     return lambda: getattr(Frame(TABLES["simulations"], lambda: iter(())), f"to_{library}")()
 
 
@@ -149,7 +151,7 @@ def test_every_name_of_an_adapter_can_be_imported_all_the_same():
 CHECKOUT = Path(__file__).parents[2]
 
 
-def texts_people_read():
+def texts_people_read() -> Iterator[Path]:
     yield CHECKOUT / "README.md"
     for folder in ("docs", "examples", "maseval"):
         files = (CHECKOUT / folder).rglob("*")

@@ -1,6 +1,8 @@
 """Retries, throttling and early stops, through a real library and a real server on loopback."""
 
+from collections.abc import Iterator
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -9,7 +11,7 @@ from maseval.core.call_policy import CallPolicy, throttle_of
 from maseval.core.exceptions import RunStoppedError
 from maseval.core.model import register_model, resolve_model
 from maseval.interface.inference import OpenAIModelAdapter
-from maseval.testing.provider_server import OpenAIProtocol, Reply
+from maseval.testing.provider_server import OpenAIProtocol, ProviderServer, Reply
 from tests.core.worlds import Shop, numbered
 
 CANARY = "canary-0123456789-do-not-sing"
@@ -19,7 +21,7 @@ fresh = count()
 
 
 @pytest.fixture(autouse=True)
-def served(server, monkeypatch):
+def served(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The models ``served/…``, all through one client."""
     sdk = pytest.importorskip("openai")
     monkeypatch.setattr("maseval.core.model.MODELS.registered", {})
@@ -28,11 +30,13 @@ def served(server, monkeypatch):
         yield
 
 
-def refusal(status, message="not now", **headers):
+def refusal(status: int, message: str = "not now", **headers: Any) -> Reply:
     return Reply(OpenAIProtocol.error(message, status), status, headers)
 
 
-def model_of(server, model_id=None, **limits):
+def model_of(
+    server: ProviderServer, model_id: str | None = None, **limits: int
+) -> OpenAIModelAdapter:
     return resolve_model(
         f"served/{model_id or f'model-{next(fresh)}'}",
         base_url=server.url,

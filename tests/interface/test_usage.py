@@ -1,4 +1,5 @@
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ pytestmark = needing("litellm")
 
 
 @pytest.fixture
-def local_prices(monkeypatch):
+def local_prices(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     return import_module("litellm").model_cost["gpt-4o"]
 

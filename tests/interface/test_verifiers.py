@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ __all__ = ["Tau2Env", "Tau2Taskset"]
 """
 
 
-def gold_moves():
+def gold_moves() -> Any:
     """The reference solution by what the customer says first; of every other task only a part."""
     moves = {}
     for number, raw in enumerate(load_raw_tasks("library")):

@@ -3,7 +3,14 @@
 from typing import Any
 
 
-def report(task_id="t1", repeat=0, *, passed=True, domain=None, **more: Any) -> dict[str, Any]:
+def report(
+    task_id: str = "t1",
+    repeat: int = 0,
+    *,
+    passed: bool | None = True,
+    domain: str | None = None,
+    **more: Any,
+) -> dict[str, Any]:
     """A repetition of a task; ``passed=None`` leaves it without a verdict."""
     metadata = {} if domain is None else {"domain": domain}
     base = {
@@ -26,7 +33,7 @@ def report(task_id="t1", repeat=0, *, passed=True, domain=None, **more: Any) -> 
     return {**base, **more}
 
 
-def broken(task_id="t1", repeat=0, **more: Any) -> dict[str, Any]:
+def broken(task_id: str = "t1", repeat: int = 0, **more: Any) -> dict[str, Any]:
     """A repetition that ended with an error."""
     error = {
         "error_type": "AgentError",
@@ -37,11 +44,15 @@ def broken(task_id="t1", repeat=0, **more: Any) -> dict[str, Any]:
     return report(task_id, repeat, **known)
 
 
-def call(name="get_order", call_id="c1", requestor="assistant", **arguments: Any) -> dict[str, Any]:
+def call(
+    name: str = "get_order", call_id: str = "c1", requestor: str = "assistant", **arguments: Any
+) -> dict[str, Any]:
     return {"id": call_id, "name": name, "arguments": arguments, "requestor": requestor}
 
 
-def said(role, content=None, *calls, second=0, **more: Any) -> dict[str, Any]:
+def said(
+    role: str, content: str | None = None, *calls: dict[str, Any], second: int = 0, **more: Any
+) -> dict[str, Any]:
     return {
         "role": role,
         "content": content,
@@ -51,7 +62,9 @@ def said(role, content=None, *calls, second=0, **more: Any) -> dict[str, Any]:
     }
 
 
-def answered(content, call_id="c1", *, error=False, requestor="assistant") -> dict[str, Any]:
+def answered(
+    content: str, call_id: str = "c1", *, error: bool = False, requestor: str = "assistant"
+) -> dict[str, Any]:
     return {
         "role": "tool",
         "id": call_id,
@@ -74,7 +87,7 @@ CONVERSATION = [
 ]
 
 
-def reward_info(*, reward=1.0, **more: Any) -> dict[str, Any]:
+def reward_info(*, reward: float = 1.0, **more: Any) -> dict[str, Any]:
     base = {
         "reward": reward,
         "db_check": {"db_match": reward == 1.0, "db_reward": reward},
@@ -103,7 +116,15 @@ def reward_info(*, reward=1.0, **more: Any) -> dict[str, Any]:
     return {**base, **more}
 
 
-def simulated(task_id="0", repeat=0, *, reward=1.0, messages=None, ended="user_stop", **more: Any):
+def simulated(
+    task_id: str = "0",
+    repeat: int = 0,
+    *,
+    reward: float = 1.0,
+    messages: list[dict[str, Any] | str] | None = None,
+    ended: str | None = "user_stop",
+    **more: Any,
+) -> dict[str, Any]:
     """A report of a simulated conversation, as tau2 makes them."""
     simulation = {
         "messages": CONVERSATION if messages is None else messages,

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from maseval.core.outcome import RecordedReport
@@ -6,13 +8,13 @@ from maseval.report.conversation import conversation
 from tests.report.builders import report, reward_info, simulated
 
 
-def verdict_on(finished):
+def verdict_on(finished: dict[str, Any]) -> dict[str, Any]:
     parsed = RecordedReport(finished)
     (verdict,) = shown_verdicts(parsed, conversation(parsed))
     return verdict
 
 
-def checks_of(**found):
+def checks_of(**found: Any) -> dict[str, Any]:
     finished = simulated(eval=[{"reward_info": reward_info(**found)}])
     return {check["kind"]: check for check in verdict_on(finished)["checks"]}
 

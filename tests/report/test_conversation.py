@@ -1,11 +1,12 @@
 import json
+from typing import Any
 
 from maseval.core.outcome import RecordedReport
 from maseval.report import conversation as shown
 from tests.report.builders import answered, call, report, said, simulated
 
 
-def conversation(finished):
+def conversation(finished: dict[str, Any]) -> list[dict[str, Any]]:
     return shown.conversation(RecordedReport(finished))
 
 

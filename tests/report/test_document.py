@@ -2,6 +2,8 @@ import base64
 import hashlib
 import re
 from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,31 +20,31 @@ HOSTILE = "</script><script>alert(1)</script><!--\u2028&amp;\ud800\x00"
 class Blocks(HTMLParser):
     """The elements of a page, and what stands in each script and style."""
 
-    def __init__(self, document):
+    def __init__(self, document: str) -> None:
         super().__init__()
         self.tags = []
         self.texts = []
         self.inside = False
         self.feed(document)
 
-    def handle_starttag(self, tag, attributes):
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attributes)))
         self.texts.append("")
         self.inside = True
 
-    def handle_endtag(self, tag):
+    def handle_endtag(self, tag: str) -> None:
         self.inside = False
 
-    def handle_data(self, data):
+    def handle_data(self, data: str) -> None:
         if self.inside:
             self.texts[-1] += data
 
-    def all(self, tag):
+    def all(self, tag: str) -> list[tuple[dict[str, str], str]]:
         found = zip(self.tags, self.texts, strict=True)
         return [(attributes, text) for (name, attributes), text in found if name == tag]
 
 
-def written(tmp_path, reports, **more):
+def written(tmp_path: Path, reports: Any, **more: Any) -> Path:
     return write_report(reports, tmp_path / "report.html", **more)
 
 

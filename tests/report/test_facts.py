@@ -1,10 +1,14 @@
+from typing import Any
+
 from maseval.core.index_line import facts_of
 from maseval.core.outcome import RecordedReport
 from maseval.report.index import run_facts, usage_rows
 from tests.report.builders import report, simulated
 
 
-def facts_in(reports, more=()):
+def facts_in(
+    reports: list[dict[str, Any]], more: list[tuple[str, str]] | tuple[Any, ...] = ()
+) -> list[tuple[str, str]]:
     parsed = [RecordedReport(each) for each in reports]
     started = [each.started_at for each in parsed]
     return run_facts(started, more, map(facts_of, parsed), [each.benchmark for each in parsed])

@@ -1,13 +1,15 @@
+from typing import Any
+
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.report.index import Overview
-from maseval.report.page import build_page
+from maseval.report.page import Page, build_page
 from tests.report.builders import broken, report, simulated
 from tests.report.reading import rows_of
 
 
-def names_of(page):
+def names_of(page: Page) -> list[tuple[str, str]]:
     tasks = page.index["tasks"]
     return [(tasks[row["task"]]["id"], row["trial"]) for row in rows_of(page.index)]
 
@@ -107,7 +109,7 @@ def test_what_all_trials_of_a_task_are_about_is_kept_once():
 
 
 class Incomparable:
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> None:
         raise ValueError("the truth of an array is ambiguous")
 
 

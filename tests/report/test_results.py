@@ -1,11 +1,13 @@
-from maseval.core.outcome import RecordedReport
+from typing import Any
+
+from maseval.core.outcome import Outcome, RecordedReport
 from maseval.report.results import success_rates, summary_table
 from maseval.stats import estimate
 from maseval.stats.trials import Trials
 from tests.report.builders import broken, report
 
 
-def outcomes(reports):
+def outcomes(reports: list[dict[str, Any]]) -> list[Outcome]:
     return [RecordedReport(each).outcome._replace(trial=at) for at, each in enumerate(reports)]
 
 

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from maseval.runs.config import RunConfig, task_ids
 from tests.runs.worlds import config, report, tasks
 
 
-def run_config(*ids, **settings):
+def run_config(*ids: str, **settings: Any) -> RunConfig:
     return RunConfig.of(config(*ids, **settings))
 
 

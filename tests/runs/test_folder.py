@@ -1,4 +1,6 @@
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,11 +21,11 @@ from tests.damage import edit_line, results_in
 from tests.runs.worlds import AWKWARD_IDS, as_killed, config, desk, finished_run, report, tasks
 
 
-def lines(folder):
+def lines(folder: Path) -> list[bytes]:
     return (folder / "log.jsonl").read_bytes().splitlines(keepends=True)
 
 
-def rewritten(folder, **changed):
+def rewritten(folder: Path, **changed: Any) -> Path:
     """The folder with some lines of its log replaced, by number: ``_2=b"..."``."""
     found = lines(folder)
     for number, line in changed.items():
@@ -32,13 +34,13 @@ def rewritten(folder, **changed):
     return folder
 
 
-def line_of(folder, task_id):
+def line_of(folder: Path, task_id: str) -> tuple[int, bytes]:
     """The number of the line that holds a task's report, and the line."""
     numbered = enumerate(lines(folder), 1)
     return next((n, line) for n, line in numbered if f'"task_id": "{task_id}"'.encode() in line)
 
 
-def sealed_line(record):
+def sealed_line(record: dict[str, Any]) -> bytes:
     return seal_json(strict_json.dumps(record)) + b"\n"
 
 

@@ -1,14 +1,17 @@
 """Index lines: what a run is listed by, without reading a report."""
 
 import json
+from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from maseval.core.index_line import IndexLine
-from maseval.core.outcome import RecordedReport, Simulation
+from maseval.core.outcome import Outcome, RecordedReport, Simulation
 from maseval.core.storage import strict_json
 from maseval.core.storage.records import seal_json
 from maseval.data.kept import place_for
@@ -18,7 +21,7 @@ from maseval.runs.report_line import BEGINNING, INDEX, LINK, Link
 from tests.runs.worlds import config, finished_run, report
 
 
-def rewritten(path, change):
+def rewritten(path: Path, change: Callable[..., Any]) -> Path:
     """Write a log anew after ``change`` to each record of a report, as whoever knows the format."""
     end, lines = BEGINNING, []
     for line in (path / "log.jsonl").read_bytes().splitlines():
@@ -34,13 +37,13 @@ def rewritten(path, change):
     return path
 
 
-def without_index(path):
+def without_index(path: Path) -> Path:
     """Make a log as an earlier release wrote it."""
     return rewritten(path, lambda record: record.pop(INDEX))
 
 
 @pytest.fixture
-def reads(monkeypatch):
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The offsets of the reports that are read from a log."""
     found = []
     real = log.report_at
@@ -53,7 +56,7 @@ def reads(monkeypatch):
     return found
 
 
-def as_reports_say(folder):
+def as_reports_say(folder: RunFolder) -> list[IndexLine]:
     return [IndexLine.of(RecordedReport(each)) for each in folder.reports()]
 
 
@@ -83,7 +86,9 @@ PARTS = {
 
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(parts=st.fixed_dictionaries({}, optional=PARTS))
-def test_an_index_line_says_what_its_report_says_whatever_that_holds(tmp_path_factory, parts):
+def test_an_index_line_says_what_its_report_says_whatever_that_holds(
+    tmp_path_factory: pytest.TempPathFactory, parts: Any
+) -> None:
     path = tmp_path_factory.mktemp("runs") / "run"
     with RunFolder.open(path, config("a")) as folder:
         folder.append(report("a", **parts))
@@ -127,7 +132,7 @@ def test_the_log_of_an_earlier_release_is_read_once_for_its_index(tmp_path, read
     assert (len(read), reads) == (3, [])
 
 
-def listed(path):
+def listed(path: Path) -> list[Outcome]:
     return outcomes_in(RunFolder.read(path))
 
 

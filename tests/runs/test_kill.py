@@ -7,8 +7,10 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,25 +28,25 @@ TRIALS = 3
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX signals and limits")
 
 
-def command(path, *arguments):
+def command(path: Path, *arguments: float) -> list[str]:
     return [sys.executable, "-m", "tests.runs.program", str(path), *map(str, arguments)]
 
 
-def ended(path, *arguments, **options):
+def ended(path: Path, *arguments: int, **options: Any) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command(path, *arguments), cwd=ROOT, capture_output=True, text=True, **options
     )
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory):
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     path = tmp_path_factory.mktemp("whole") / "run"
     with RunFolder.open(path, config(*IDS, trials=TRIALS)) as folder:
         run_into(folder, desk(), tasks(*IDS))
     return results_in(path)
 
 
-def rig(path, seconds, seed=0, **options):
+def rig(path: Path, seconds: float, seed: int = 0, **options: int) -> KillRig:
     return KillRig(command(path, len(IDS), TRIALS, seconds), path, seed=seed, cwd=ROOT, **options)
 
 
@@ -58,42 +60,42 @@ class ForkedProcess:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["pytest", "tests.runs.program"])  # pytest is the main module
 
-    def __init__(self, *arguments):
+    def __init__(self, *arguments: Any) -> None:
         self._process = self.context.Process(target=program.main_in_fork, args=arguments)
         self._process.start()
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, *error):
+    def __exit__(self, *error: Any) -> None:
         self._process.join()
 
-    def poll(self):
+    def poll(self) -> Any:
         return self._process.exitcode
 
-    def send_signal(self, number):
+    def send_signal(self, number: Any) -> None:
         if self._process.is_alive():
             os.kill(self._process.pid, number)
 
-    def communicate(self):
+    def communicate(self) -> None:
         self._process.join()
 
     @property
-    def returncode(self):
+    def returncode(self) -> Any:
         return self._process.exitcode
 
 
 class ForkingRig(KillRig):
     """A ``KillRig`` whose processes start in milliseconds."""
 
-    def __init__(self, path, seconds, chance):
+    def __init__(self, path: Any, seconds: Any, chance: Any) -> None:
         super().__init__([], path, seed=chance)
         self._arguments = (path, len(IDS), TRIALS, seconds)
 
-    def _start(self):
+    def _start(self) -> subprocess.Popen[str]:
         return ForkedProcess(*self._arguments)
 
-    def finish(self):
+    def finish(self) -> subprocess.CompletedProcess[str]:
         with self._start() as process:
             process.communicate()
         return process
@@ -157,7 +159,7 @@ def test_a_full_disk_stops_the_run_with_a_clear_message_and_it_can_go_on(tmp_pat
 
 
 @contextmanager
-def unprivileged():
+def unprivileged() -> Iterator[None]:
     """As somebody who may not write everywhere, which root may."""
     root = os.geteuid() == 0
     if root:
@@ -170,7 +172,7 @@ def unprivileged():
 
 
 @pytest.fixture
-def open_folder():
+def open_folder() -> Iterator[Path]:
     """A folder that nobody, too, can reach."""
     path = Path("/tmp") / f"maseval-test-{os.getpid()}-{time.monotonic_ns()}"
     path.mkdir()

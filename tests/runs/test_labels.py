@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -17,7 +18,7 @@ from maseval.runs.labels import Label, LabelFile
 ONES = [Simulation("airline", str(task), trial) for task in range(20) for trial in range(2)]
 
 
-def label(one=ONES[0], by="kim", answer="yes", **more):
+def label(one: Simulation = ONES[0], by: str = "kim", answer: str = "yes", **more: str) -> Label:
     return Label("policy", one, by, answer, "a" * 32, **more)
 
 
@@ -73,7 +74,7 @@ def test_a_line_that_is_no_label_is_named(tmp_path):
         LabelFile(file.path)
 
 
-def _add_many(path, by):
+def _add_many(path: Path, by: str) -> None:
     file = LabelFile(path)
     for one in ONES:
         file.add(label(one, by=by))

@@ -2,9 +2,11 @@ import errno
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partialmethod
 from pathlib import Path
+from typing import Any
 
 from maseval.app.results.names import run_path
 from maseval.runs import RunFolder, list_runs, run_state
@@ -90,7 +92,7 @@ def test_what_cannot_be_looked_into_does_not_hide_the_runs_beside_it(tmp_path, m
 UNREADABLE = ("log.jsonl", "annotations.json")
 
 
-def refuse(path, read, *arguments, **options):
+def refuse(path: Path, read: Callable[..., Any], *arguments: str, **options: Any) -> Any:
     """Read a file, unless it is called like its folder."""
     if path.name == path.parent.name:
         raise PermissionError(errno.EACCES, "Permission denied", str(path))

@@ -4,6 +4,9 @@ import os
 import socket
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +24,7 @@ signal.pause()
 
 
 @pytest.fixture
-def holding(tmp_path):
+def holding(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Another process that holds a lock until it is killed."""
     processes = []
 
@@ -79,7 +82,7 @@ def test_a_damaged_lock_file_is_nobodys(tmp_path, content):
 
 
 @pytest.fixture
-def no_locks(monkeypatch):
+def no_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     def unsupported(descriptor, operation):
         raise OSError(errno.ENOLCK, "no locks available")
 

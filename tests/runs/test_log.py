@@ -1,3 +1,6 @@
+from pathlib import Path
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +13,7 @@ from maseval.runs.report_line import report_record
 from tests.runs.worlds import config, report
 
 
-def written(path, *records, tail=b""):
+def written(path: Path, *records: dict[str, Any], tail: bytes = b"") -> Path:
     path.write_bytes(b"".join(seal_json(strict_json.dumps(one)) + b"\n" for one in records) + tail)
     return path
 
@@ -54,7 +57,7 @@ def test_a_report_of_others_that_cannot_be_read_is_named_when_it_is_asked_for(tm
         report_at(path, place.offset, {})
 
 
-def keys_of(path, *records, benchmark="one"):
+def keys_of(path: Path, *records: dict[str, Any], benchmark: str = "one") -> list[str]:
     """Return the key of each simulation."""
     shared = {"kind": "shared", "id": "x", "benchmark": benchmark}
     contents = contents_of(written(path, shared, *records))

@@ -1,6 +1,7 @@
 """Repeated objects are written once and read as they were."""
 
 import json
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +11,7 @@ from maseval.runs.report_line import with_repeats, without_repeats
 LONG = "The wall is red, and so is the door. " * 3
 
 
-def traces():
+def traces() -> dict[str, Any]:
     message = {"role": "tool", "content": LONG}
     return {
         "agents": {"a": {"messages": [message, {"role": "assistant", "content": LONG}]}},
@@ -19,7 +20,7 @@ def traces():
     }
 
 
-def through_json(value):
+def through_json(value: dict[str, Any]) -> dict[str, Any]:
     return json.loads(json.dumps(value))
 
 

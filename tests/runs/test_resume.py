@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from maseval import (
@@ -16,7 +18,7 @@ from maseval.core.task.queues import SelectedRepetitions, task_queue
 from maseval.runs import RunFolder, RunFolderError, Simulation, run_into
 from tests.core.worlds import Diary, Shop
 from tests.normalised import normalise
-from tests.runs.worlds import config, desk, report, tasks
+from tests.runs.worlds import Desk, config, desk, report, tasks
 
 
 def test_only_the_missing_trials_are_run(tmp_path):
@@ -71,7 +73,9 @@ def test_what_failed_for_the_harness_is_run_again_unless_told_otherwise(tmp_path
         assert folder.recorded == {Simulation("", "a", 0): "success"}
 
 
-def judged_by(*replies, name="judge", **settings):
+def judged_by(
+    *replies: AuthenticationError | OverloadedError | str, name: str = "judge", **settings: int
+) -> Desk:
     """A desk whose judge is a model, and is asked once about each conversation."""
 
     class Court(Evaluator):
@@ -158,7 +162,7 @@ def test_what_was_paid_for_every_attempt_is_in_the_report_that_is_read(tmp_path)
     assert (parsed.cost, parsed.tokens) == (1.75, 70)
 
 
-def spent(cost, tokens):
+def spent(cost: float, tokens: int) -> dict[str, Any]:
     return {"agents": {"a": {"cost": cost, "input_tokens": tokens}}}
 
 

@@ -5,14 +5,19 @@ import shutil
 import tempfile
 import threading
 from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from maseval.core.engine.engines import Job
+from maseval.core.engine.repetition import Repetition, RepetitionResult
 from maseval.core.storage import records
 from maseval.core.storage.records import RecordWriter, rescue, rescued_files
+from maseval.core.tracing import JsonObject
 from maseval.runs import RunFolder, RunRecorder, RunWriteError, Simulation, run_into
 from tests.core.worlds import Shop, Worker
-from tests.runs.worlds import config, desk, report, tasks
+from tests.runs.worlds import Desk, config, desk, report, tasks
 
 
 def test_a_recorder_can_be_used_like_any_callback(tmp_path):
@@ -42,7 +47,7 @@ def test_a_folder_that_vanishes_stops_the_run_and_loses_no_report(tmp_path, capl
 
 
 @pytest.fixture
-def full_disk(tmp_path, monkeypatch):
+def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, bool]:
     """A disk on which the run folder lies, and which can be full; not so the temporary folder."""
     state, write = {"full": False}, RecordWriter._write
 
@@ -158,7 +163,7 @@ def test_a_log_that_comes_back_gets_the_reports_that_had_to_wait(tmp_path, caplo
 class Nested(Worker):
     """An agent whose trace nobody can follow to its end."""
 
-    def gather_traces(self):
+    def gather_traces(self) -> JsonObject:
         deep = []
         for _ in range(5_000):
             deep = [deep]
@@ -194,21 +199,21 @@ class TogetherEngine:
 
     size = 3
 
-    def workers(self, job):
+    def workers(self, job: Job) -> "TogetherEngine":
         self._run, self._started, self._finished = job.run, [], []
         return self
 
-    def open(self):
+    def open(self) -> nullcontext:
         return nullcontext()
 
-    def submit(self, repetition):
+    def submit(self, repetition: Repetition) -> None:
         self._started.append(repetition)
 
-    def wait(self):
+    def wait(self) -> None:
         self._finished = [(each, self._run(each)) for each in self._started]
         self._started = []
 
-    def take(self):
+    def take(self) -> tuple[Repetition, RepetitionResult] | None:
         return self._finished.pop(0) if self._finished else None
 
 
@@ -219,32 +224,32 @@ class WatchedDisk:
     leaves: all that was there when the disk was last waited for.
     """
 
-    def __init__(self, log, monkeypatch):
+    def __init__(self, log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.log, self.told, self.waits, self.kept = log, [], 0, b""
         self.states: list[tuple[bytes, bytes, list[Simulation]]] = []
         self._os_write, self._os_fsync = os.write, os.fsync
         monkeypatch.setattr(records.os, "write", self._write)
         monkeypatch.setattr(records.os, "fsync", self._fsync)
 
-    def _is_log(self, descriptor):
+    def _is_log(self, descriptor: int) -> bool:
         return self.log.exists() and os.path.samestat(os.fstat(descriptor), self.log.stat())
 
-    def _note(self):
+    def _note(self) -> None:
         self.states.append((self.log.read_bytes(), self.kept, list(self.told)))
 
-    def _write(self, descriptor, content):
+    def _write(self, descriptor: int, content: bytes | memoryview) -> int:
         written = self._os_write(descriptor, content[: 1 + len(content) // 3])
         if self._is_log(descriptor):
             self._note()
         return written
 
-    def _fsync(self, descriptor):
+    def _fsync(self, descriptor: int) -> None:
         self._os_fsync(descriptor)
         if self._is_log(descriptor):
             self.waits, self.kept = self.waits + 1, self.log.read_bytes()
             self._note()
 
-    def on_task_repeat_end(self, benchmark, report):
+    def on_task_repeat_end(self, benchmark: Desk, report: dict[str, Any]) -> None:
         self.told.append(Simulation.of(report))
         self._note()
 

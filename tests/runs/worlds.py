@@ -1,10 +1,12 @@
 """Small runs into folders: a benchmark with a scripted model, and reports made by hand."""
 
+from pathlib import Path
 from typing import Any
 
 from maseval import AgentAdapter, ScriptedModelAdapter, Task
+from maseval.core.seeding import DefaultSeedGenerator
 from maseval.runs import RunFolder, run_into, task_ids
-from tests.core.worlds import Shop
+from tests.core.worlds import Shop, World
 
 # As they come from data: a telecom id, paths, and letters of every kind.
 AWKWARD_IDS = [
@@ -28,7 +30,14 @@ class Clerk(AgentAdapter):
 class Desk(Shop):
     """A benchmark whose agent speaks through a scripted model, seeded for each repetition."""
 
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+    def setup_agents(
+        self,
+        agent_data: dict[str, str],
+        environment: World,
+        task: Task,
+        user: None,
+        seed_generator: DefaultSeedGenerator,
+    ) -> tuple[list[Clerk], dict[str, Any]]:
         seed = seed_generator.derive_seed("agents/clerk")
         model = ScriptedModelAdapter([f"{task.id} done, {seed % 1000}. " * 40], model_id="clerk")
         clerk = Clerk(self.register("models", "clerk", model), "clerk")
@@ -69,13 +78,13 @@ def report(task_id: str = "a", trial: int = 0, *, domain: str = "", **parts: Any
     }
 
 
-def as_killed(path):
+def as_killed(path: Path) -> Path:
     """Take away what only a session that closes leaves: the seal of the log."""
     (path / "seal.json").unlink()
     return path
 
 
-def finished_run(path, *ids: str, trials: int = 1, **settings: Any):
+def finished_run(path: Path | str, *ids: str, trials: int = 1, **settings: Any) -> Path | str:
     """A folder into which everything was run."""
     with RunFolder.open(path, config(*ids, trials=trials, **settings)) as folder:
         run_into(folder, desk(), tasks(*ids))

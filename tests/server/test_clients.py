@@ -1,6 +1,9 @@
 """OpenAI's own library against the servers: whole and streamed, in threads and in an event loop."""
 
 import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,9 @@ CALLS = [tool_call("look", {"where": "Zürich 🎉"}, id="1"), tool_call("go", i
 TOOLS = [{"type": "function", "function": {"name": name}} for name in ("look", "go")]
 
 
-def reply(messages, tools):
+def reply(
+    messages: list[dict[str, str]], tools: list[dict[str, Any]] | None
+) -> dict[str, Any] | str:
     """Calls tools if there are any, else repeats what was said."""
     if tools and messages[-1]["role"] == "user":
         return {"content": "One moment.", "tool_calls": CALLS}
@@ -22,7 +27,7 @@ def reply(messages, tools):
 
 
 @pytest.fixture
-def answers(tmp_path):
+def answers(tmp_path: Path) -> Path:
     """What the tests ask, recorded through the library from a scripted model."""
     path = tmp_path / "answers"
     model = ScriptedModelAdapter(reply, model_id="m")
@@ -38,28 +43,28 @@ def answers(tmp_path):
 
 
 @pytest.fixture
-def player(answers):
+def player(answers: Path) -> Iterator[ReplayServer]:
     with ReplayServer(answers) as server:
         yield server
 
 
-def client(server, **options):
+def client(server: ReplayServer, **options: Any) -> Any:
     import openai
 
     return openai.OpenAI(base_url=server.url, api_key="replay", **options)
 
 
-def async_client(server):
+def async_client(server: ReplayServer) -> Any:
     import openai
 
     return openai.AsyncOpenAI(base_url=server.url, api_key="replay")
 
 
-def said(text):
+def said(text: str) -> list[dict[str, str]]:
     return [{"role": "user", "content": text}]
 
 
-def put_together(chunks):
+def put_together(chunks: Any) -> tuple[str, list[tuple[str, str, str]], str, Any]:
     """The text, the calls and the reason of a stream."""
     text, calls, reason, usage = "", {}, None, None
     for chunk in chunks:

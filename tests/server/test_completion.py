@@ -1,6 +1,7 @@
 """Answers in pieces: put together again they are the whole."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -19,14 +20,14 @@ from maseval.server.completion import completion, stream_events
 from tests.server.provider import ask, asking, saying
 
 
-def chunks(answer, **options):
+def chunks(answer: dict[str, Any], **options: bool) -> list[dict[str, Any]]:
     *events, done = list(stream_events(answer, **{"with_usage": False, **options}))
     assert done == b"data: [DONE]\n\n"
     assert all(event.startswith(b"data: ") and event.endswith(b"\n\n") for event in events)
     return [json.loads(event[6:]) for event in events]
 
 
-def put_together(answer):
+def put_together(answer: dict[str, Any]) -> dict[str, str]:
     message = {}
     for chunk in chunks(answer):
         for choice in chunk["choices"]:
@@ -100,7 +101,7 @@ def test_a_models_answer_in_the_protocols_form():
 
 
 @pytest.fixture(autouse=True)
-def one_attempt(monkeypatch):
+def one_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_policy, "_default", call_policy.CallPolicy(max_attempts=1))
 
 

@@ -4,7 +4,9 @@ import http.client
 import json
 import socket
 import threading
+from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -13,17 +15,17 @@ from maseval.server import ChatServer, Refusal
 from tests.server.provider import ask, asking, saying
 
 
-def echo(request, headers):
+def echo(request: dict[str, Any], headers: dict[str, str]) -> dict[str, Any]:
     return saying(request["messages"][-1]["content"] if request["messages"] else "")
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[ChatServer]:
     with ChatServer(echo, lambda: ["m", "a/b"]) as running:
         yield running
 
 
-def raw(server, sent):
+def raw(server: ChatServer, sent: bytes) -> str:
     """Everything that comes back to these bytes, until the server hangs up."""
     with socket.create_connection(("127.0.0.1", server.server_port), timeout=60) as line:
         line.sendall(sent)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,15 +13,15 @@ from maseval.server.replaying import canonical
 from tests.server.provider import asking
 
 
-def key(request):
+def key(request: dict[str, Any]) -> str:
     return AnswerCache(Path()).key(canonical(request))
 
 
-def call(id, name="look", arguments="{}"):
+def call(id: str, name: str = "look", arguments: str = "{}") -> dict[str, Any]:
     return {"id": id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def conversation(first, second):
+def conversation(first: str, second: str) -> dict[str, Any]:
     """Two calls of one turn, answered in the other order."""
     return {
         "model": "m",

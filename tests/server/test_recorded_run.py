@@ -1,5 +1,7 @@
 """A whole tau2 run, recorded once: played again it is the same run, and costs nothing."""
 
+from typing import Any
+
 import pytest
 
 from maseval import ScriptedModelAdapter
@@ -13,7 +15,7 @@ from tests.interface.libraries import needing
 pytestmark = needing("openai")
 
 
-def reply(messages, tools):
+def reply(messages: list[dict[str, Any]], tools: Any) -> Any:
     """Call every tool once, without arguments, and say goodbye."""
     called = sum(message["role"] == "tool" for message in messages)
     if called == 0:

@@ -2,29 +2,32 @@
 
 import json
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.server import ReplayServer
-from tests.server.provider import ask, asking, provider, saying
+from tests.server.provider import Answered, Provider, ask, asking, provider, saying
 
 RECORDER = {"record": True, "upstream_key": "the-key-of-the-server"}
 
 
 @pytest.fixture
-def path(tmp_path):
+def path(tmp_path: Path) -> Path:
     return tmp_path / "answers"
 
 
 @pytest.fixture
-def recorder(path, upstream):
+def recorder(path: Path, upstream: Provider) -> Iterator[ReplayServer]:
     with ReplayServer(path, upstream=upstream.url, **RECORDER) as server:
         yield server
 
 
-def played(path, *requests):
+def played(path: Path, *requests: dict[str, Any]) -> list[Answered]:
     with ReplayServer(path) as server:
         return [ask(server.url, request) for request in requests]
 
@@ -227,7 +230,7 @@ ENVIRONMENT = 'CANARY-"env"-9e21aa'
 SPOKEN = "sk-CANARYspoken123456"
 
 
-def files_in(path):
+def files_in(path: Path) -> str:
     return "".join(file.read_text() for file in path.rglob("*") if file.is_file())
 
 

@@ -3,7 +3,10 @@
 import json
 import os
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,7 @@ from tests.server.provider import ask, asking, saying
 
 
 @pytest.fixture
-def recorded(tmp_path):
+def recorded(tmp_path: Path) -> Callable[..., Any]:
     """Makes a folder of answers from pairs of request and answer."""
 
     def folder_of(*pairs):

@@ -5,7 +5,9 @@ import random
 from maseval.stats import Outcome
 
 
-def run(counts, trials=4, group="shop", cost=None):
+def run(
+    counts: list[int], trials: int = 4, group: str = "shop", cost: float | None = None
+) -> list[Outcome]:
     """Return the outcomes of a run in which task ``i`` passed ``counts[i]`` times."""
     return [
         Outcome(group, str(task), trial, trial < passed, cost)
@@ -14,6 +16,6 @@ def run(counts, trials=4, group="shop", cost=None):
     ]
 
 
-def rng(seed):
+def rng(seed: int) -> random.Random:
     """Return random numbers that are the same in every run of the tests."""
     return random.Random(seed)

@@ -1,8 +1,11 @@
 """Clusters: the value is over tasks, and what it can be sure of is over clusters of them."""
 
+import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -19,10 +22,11 @@ from maseval.stats import (
     summarise,
 )
 from maseval.stats.clusters import counted_tasks, independent_tasks, interval_over, places_of, pool
-from maseval.stats.forecast import observed_tasks
+from maseval.stats.forecast import TaskSet, observed_tasks
 from maseval.stats.intervals import cluster_interval, mean_interval
 from maseval.stats.planning import noise_of_clusters
 from maseval.stats.sign_flip import sign_flip_test
+from maseval.stats.summary import Estimate
 from maseval.stats.trials import Trials, by_task
 from tests.stats.made_up import rng
 
@@ -32,7 +36,9 @@ SIZES = [9] * 16 + [5] * 21
 LOST = {0: 9, 1: 9, 16: 1, 17: 1}
 
 
-def attacked(lost, *, clustered=True, weigh=None):
+def attacked(
+    lost: dict[int, int], *, clustered: bool = True, weigh: Callable[..., Any] | None = None
+) -> list[Outcome]:
     """Return a run of all cases, of which some are lost."""
     return [
         Outcome(
@@ -48,7 +54,7 @@ def attacked(lost, *, clustered=True, weigh=None):
     ]
 
 
-def in_figures(estimate):
+def in_figures(estimate: Estimate) -> list[float]:
     return [round(100 * each, 1) for each in (estimate.value, estimate.low, estimate.high)]
 
 
@@ -186,7 +192,7 @@ def test_a_required_rate_is_held_against_clusters():
 # A small version of benchmarks/clusters.py, which tries many more kinds of them.
 
 
-def draw_clusters(random, number):
+def draw_clusters(random: random.Random, number: int) -> tuple[list[int], list[int], list[int]]:
     """Return the size of each cluster, and how often cases of it pass for two equal agents."""
     sizes = [random.randint(1, 30) for _ in range(number)]
     chances = [random.choice((0.05, 0.5, 0.95)) for _ in range(number)]
@@ -225,7 +231,7 @@ def test_pooling_keeps_the_mean_of_the_cases():
     assert sum(each.score * each.weight for each in found.values()) / 6 == Fraction(11, 24)
 
 
-def without_attacks():
+def without_attacks() -> list[Outcome]:
     return [Outcome("suite", f"user_task_{user}", 0, passed=True) for user in range(37)]
 
 
@@ -272,7 +278,7 @@ def test_a_forecast_for_tasks_like_these_takes_clusters_for_what_varies():
     assert "5 clusters can never decide it" in few
 
 
-def stated_few(about):
+def stated_few(about: TaskSet) -> TaskSet:
     return replace(about, clusters=5)
 
 

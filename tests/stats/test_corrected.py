@@ -12,7 +12,7 @@ from maseval.stats import Stratum, agreement, corrected_share, forecast_labels, 
 from maseval.stats.corrected import hypergeometric_limits
 
 
-def tasks_of(*strata, trials=1):
+def tasks_of(*strata: Stratum, trials: int = 1) -> list[list[int]]:
     numbers = iter(range(10**6))
     return [[next(numbers) // trials for _ in range(each.total)] for each in strata]
 
@@ -120,7 +120,7 @@ def test_the_task_of_every_conversation_is_needed():
         corrected_share([Stratum(3, 1, 1)], [["one"]])
 
 
-def chance(total, faulty, drawn, found):
+def chance(total: int, faulty: int, drawn: int, found: int) -> float:
     ways = math.comb(faulty, found) * math.comb(total - faulty, drawn - found)
     return ways / math.comb(total, drawn)
 
@@ -136,7 +136,7 @@ def test_limits_hold_for_every_number_of_faults(total, drawn):
         assert held >= 0.9
 
 
-def _inclusive(limits):
+def _inclusive(limits: tuple[int, int]) -> tuple[int, int]:
     return limits[0], limits[1] + 1
 
 

@@ -1,8 +1,10 @@
 """Effects of the factors of a grid: what moves the score, and what is only noise."""
 
 import json
+from collections.abc import Iterable
 from itertools import combinations, product
 from statistics import fmean, variance
+from typing import Any
 
 import pytest
 
@@ -25,7 +27,9 @@ from maseval.stats.intervals import mean_interval, student_p, two_sided_t
 from tests.stats.made_up import rng, run
 
 
-def grid(counts, names=("system", "model")):
+def grid(
+    counts: dict[tuple[str, ...], Any], names: tuple[str, ...] = ("system", "model")
+) -> list[tuple[dict[str, str], list[Outcome]]]:
     """Return cells by their levels, in which task ``i`` passed ``counts[levels][i]`` of 4 times."""
     return [
         (dict(zip(names, levels, strict=True)), run(each) if isinstance(each[0], int) else each)
@@ -33,7 +37,14 @@ def grid(counts, names=("system", "model")):
     ]
 
 
-def noisy_grid(gain, *, seed=1, tasks=60, systems=("a", "b"), models=("x", "y")):
+def noisy_grid(
+    gain: dict[tuple[str, str], float],
+    *,
+    seed: int = 1,
+    tasks: int = 60,
+    systems: tuple[str, str] = ("a", "b"),
+    models: tuple[str, str] = ("x", "y"),
+) -> list[tuple[dict[str, str], list[Outcome]]]:
     """Return cells whose tasks pass by their own chance, and so much more in each cell."""
     numbers = rng(seed)
     base = [numbers.uniform(0.2, 0.6) for _ in range(tasks)]
@@ -104,12 +115,12 @@ SIX = {
 }
 
 
-def mean_and_variance(parts):
+def mean_and_variance(parts: list[float]) -> tuple[float, float]:
     """Return the mean of the tasks' parts, and the variance of that mean."""
     return fmean(parts), variance(parts) / len(parts)
 
 
-def between_pairs(pairs, number):
+def between_pairs(pairs: Iterable[tuple[float, float]], number: int) -> float:
     """Return the variance between so many means by all their pairs, less that of noise."""
     return max(0.0, sum(mean**2 - noise for mean, noise in pairs) / number**2)
 

@@ -17,7 +17,7 @@ from maseval.stats.trials import Trials
 from tests.stats.made_up import rng
 
 
-def as_hard_as(domain):
+def as_hard_as(domain: str) -> TaskSet:
     """Return the tasks of the simulations in docs/cheaper.md."""
     chances = Cell(domain, "equal").chances[0]
     rate, square = (sum(p**k for p in chances) / len(chances) for k in (1, 2))

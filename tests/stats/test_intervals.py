@@ -22,7 +22,9 @@ from maseval.stats.intervals import (
 )
 
 
-def ends(scores, level=0.95, bounds=(0.0, 1.0)):
+def ends(
+    scores: list[float], level: float = 0.95, bounds: tuple[float, float] = (0.0, 1.0)
+) -> tuple[float, float]:
     found = mean_interval(scores, level, bounds)
     return found.low, found.high
 
@@ -47,7 +49,7 @@ def test_a_difference_at_every_task_excludes_none_where_the_test_does(tasks, hig
     assert ends([-1.0] * tasks, bounds=(-1.0, 1.0)) == pytest.approx((-1.0, high), abs=5e-4)
 
 
-def binomial(counts, total, chance):
+def binomial(counts: range, total: int, chance: float) -> float:
     logs = [lgamma(total + 1) - lgamma(n + 1) - lgamma(total - n + 1) for n in counts]
     win, lose = log(chance), log1p(-chance)
     return sum(exp(a + n * win + (total - n) * lose) for n, a in zip(counts, logs, strict=True))

@@ -1,5 +1,7 @@
 """Measures: numbers beside the verdict, as verdicts, shares and quantities."""
 
+from typing import Any
+
 import pytest
 
 from maseval.core.exceptions import ConfigurationError, TaskFormatError
@@ -18,11 +20,11 @@ CARE = Measure("care", kind="share")
 CALLS = Measure("calls", kind="quantity", higher_is_better=False)
 
 
-def outcome(task="1", trial=0, passed=True, **measures):
+def outcome(task: str = "1", trial: int = 0, passed: bool = True, **measures: float) -> Outcome:
     return Outcome("bank", task, trial, passed, measures=measures)
 
 
-def report(evaluation, **task):
+def report(evaluation: dict[str, Any], **task: Any) -> dict[str, Any]:
     return {
         "task_id": "1",
         "repeat_idx": 0,

@@ -18,7 +18,7 @@ from maseval.stats.trials import Trials
 from tests.stats.made_up import rng
 
 
-def counts(*passed, trials=4):
+def counts(*passed: int, trials: int = 4) -> list[Trials]:
     return [Trials(trials, each) for each in passed]
 
 
@@ -70,7 +70,7 @@ def test_a_forecast_and_a_comparison_ask_for_the_same_trials():
     assert plan(few, 0.25, 0.95, (None, None)).advice in words
 
 
-def noisy():
+def noisy() -> Pairs:
     """Forty tasks whose chances are a little higher in the second run."""
     numbers = rng(8)
     return Pairs(*(draw_trials([0.5 + rise] * 40, 4, numbers) for rise in (0.0, 0.08)))

@@ -1,5 +1,7 @@
 """The figures of pages: readable, complete, and inside their frame."""
 
+from typing import Any
+
 import pytest
 
 from maseval.core.exceptions import ConfigurationError
@@ -17,17 +19,19 @@ FIGURES = {
 }
 
 
-def elements(drawing, name=None):
+def elements(
+    drawing: list[dict[str, str] | list[Any] | str], name: str | None = None
+) -> list[list[Any]]:
     """The elements of a drawing, by default all."""
     own = [drawing] if name in (None, drawing[0]) else []
     return own + [one for e in drawing[2] if isinstance(e, list) for one in elements(e, name)]
 
 
-def words(drawing):
+def words(drawing: list[dict[str, str] | list[list[Any]] | str]) -> list[str]:
     return [e for one in elements(drawing) for e in one[2] if isinstance(e, str)]
 
 
-def expect_all_inside(drawing):
+def expect_all_inside(drawing: list[dict[str, str] | list[list[Any]] | str]) -> None:
     width, height = (float(drawing[1][name]) for name in ("width", "height"))
     for _, attributes, _ in elements(drawing):
         for name, most in (("x", width), ("cx", width), ("y", height), ("cy", height)):

@@ -4,6 +4,7 @@ import math
 import random
 from itertools import combinations
 from statistics import fmean, pstdev
+from typing import Any
 
 import pytest
 
@@ -31,18 +32,18 @@ from maseval.stats.reliability import (
 TOOLS = ["find", "read", "book", "cancel"]
 
 
-def near(value):
+def near(value: float) -> Any:
     return pytest.approx(value, abs=1e-9)
 
 
-def random_trials(chance, tasks=20):
+def random_trials(chance: random.Random, tasks: int = 20) -> dict[int, Any]:
     return {
         at: [chance.choices(TOOLS, k=chance.randint(0, 8)) for _ in range(chance.randint(2, 5))]
         for at in range(tasks)
     }
 
 
-def plain_jsd(one, other):
+def plain_jsd(one: list[str], other: list[str]) -> float:
     """The Jensen-Shannon divergence as the entropy of the mixture less the mean entropy."""
 
     def entropy(shares):
@@ -54,7 +55,7 @@ def plain_jsd(one, other):
     )
 
 
-def plain_levenshtein(one, other):
+def plain_levenshtein(one: list[str], other: list[str]) -> int:
     if not one or not other:
         return len(one) + len(other)
     return min(
@@ -116,7 +117,7 @@ def test_bins_have_equal_counts_or_equal_widths():
     assert calibration_error([[Forecast(1.0, True)], [Forecast(0.0, False)]]) == 0
 
 
-def coin(rate, trials, chance):
+def coin(rate: float, trials: int, chance: random.Random) -> list[bool]:
     return [chance.random() < rate for _ in range(trials)]
 
 
@@ -159,7 +160,7 @@ def test_intervals_of_outcome_consistency_hold_the_truth(agent, tasks, trials):
     assert held / 400 >= COVERED
 
 
-def confident(tasks, trials, over, chance):
+def confident(tasks: int, trials: int, over: float, chance: random.Random) -> dict[int, Any]:
     """A system that knows its chances to a tenth, and adds some confidence."""
     found = {}
     for at in range(tasks):

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,14 +21,14 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.stats import Outcome
 from maseval.stats.boundaries import normal_boundaries
 from maseval.stats.paired_evidence import Evidence, PairedTask
-from maseval.stats.sequential import SequentialPlan, decide
+from maseval.stats.sequential import Decision, SequentialPlan, decide
 from maseval.stats.trials import Trials
 from tests.stats.made_up import rng
 
 LOOKS = (1, 2, 3, 4)
 
 
-def made_up(chance, seed, tasks=60, trials=4):
+def made_up(chance: float, seed: int, tasks: int = 60, trials: int = 4) -> list[Outcome]:
     """Return a run in which every trial passes with one chance."""
     numbers = rng(seed)
     return [
@@ -37,7 +38,9 @@ def made_up(chance, seed, tasks=60, trials=4):
     ]
 
 
-def ended(plan, run, baseline=()):
+def ended(
+    plan: SequentialPlan, run: list[Outcome], baseline: list[Outcome] | tuple[Any, ...] = ()
+) -> Decision:
     """Return the decision with which a run ends."""
     found = (decide(plan, look, run, baseline) for look in range(1, len(plan.looks) + 1))
     return next(each for each in found if each.stops)
@@ -231,7 +234,7 @@ def test_a_look_that_is_not_planned_and_a_trial_that_appears_twice_are_refused()
         decide(plan, 1, [*run, run[0]], run)
 
 
-def read_table():
+def read_table() -> dict[Cell, Any]:
     """Return what the page says of each cell."""
     _, _, rest = PAGE.read_text(encoding="utf-8").partition("<!-- differences: begin -->")
     table = rest.partition("<!-- differences: end -->")[0].strip().splitlines()

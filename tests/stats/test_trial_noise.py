@@ -4,11 +4,12 @@ from math import comb
 
 import pytest
 
+from maseval.stats.intervals import Interval
 from maseval.stats.trial_noise import rerun_interval, trial_noise
 from maseval.stats.trials import Trials, mean_over_tasks, pass_hat_k
 
 
-def interval_of(tasks, k):
+def interval_of(tasks: list[Trials], k: int) -> Interval:
     return rerun_interval(tasks, k, mean_over_tasks(tasks, k), 0.95)
 
 

@@ -9,6 +9,21 @@ from maseval.view.app import create_app
 
 ADDRESS = "http://127.0.0.1"
 
+PAGE = {"origin": ADDRESS, "content-type": "application/json"}
+"""What the viewer's own page sends along when it writes."""
+
+NOT_OUR_PAGE = [
+    ({}, 403),
+    ({"content-type": "application/json"}, 403),
+    ({**PAGE, "origin": "http://evil.example"}, 403),
+    ({**PAGE, "origin": "null"}, 403),
+    ({**PAGE, "sec-fetch-site": "cross-site"}, 403),
+    ({**PAGE, "sec-fetch-site": "same-site"}, 403),
+    ({**PAGE, "content-type": "text/plain"}, 415),
+    ({**PAGE, "host": "evil.example", "origin": "http://evil.example"}, 421),
+]
+"""Headers of others, and the status with which they are refused."""
+
 
 def viewer(root: Path, **options: object) -> TestClient:
     """The viewer of a folder."""

@@ -1,6 +1,7 @@
 """The modules of pages: each imports what it needs, and no name is given twice in all of them."""
 
 import re
+from collections.abc import Iterator
 from importlib.resources import files
 
 import pytest
@@ -14,7 +15,7 @@ DECLARED = re.compile(
 )
 
 
-def modules(home):
+def modules(home: str) -> dict[str, str]:
     folder = files(HOMES[home]).joinpath("assets")
     return {
         home + path.name.removesuffix(".js"): path.read_text(encoding="utf-8")
@@ -27,7 +28,7 @@ REPORT, VIEWER = modules(""), modules("view/")
 ALL = {**REPORT, **VIEWER}
 
 
-def declared(name, exported=False):
+def declared(name: str, exported: bool = False) -> list[str]:
     return [found for export, found in DECLARED.findall(ALL[name]) if export or not exported]
 
 
@@ -75,7 +76,7 @@ def test_no_module_writes_markup_or_styles(name):
 SHEETS = {home: files(package).joinpath("assets") for home, package in HOMES.items()}
 
 
-def selectors(home):
+def selectors(home: str) -> Iterator[list[str]]:
     """The selectors of a stylesheet as lists of compounds, without their states and attributes."""
     sheet = SHEETS[home].joinpath("view.css" if home else "page.css").read_text(encoding="utf-8")
     plain = re.sub(r"/\*.*?\*/|@media[^{]*\{", "", sheet, flags=re.S)
@@ -84,11 +85,11 @@ def selectors(home):
             yield re.sub(r":[\w-]+(\([^)]*\))?|\[[^\]]*\]|[>+~]", "", one).split()
 
 
-def classes(compound):
+def classes(compound: str) -> list[str]:
     return re.findall(r"\.([\w-]+)", compound)
 
 
-def components(home):
+def components(home: str) -> set[str]:
     """The classes that are styled wherever they stand: such a name is one component's own."""
     alone = (found[0] for found in selectors(home) if len(found) == 1)
     return {each.removeprefix(".") for each in alone if re.fullmatch(r"\.[\w-]+", each)}

@@ -1,5 +1,8 @@
 """Runs compared in the viewer, over the real server's application."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 pytest.importorskip("starlette")
@@ -20,23 +23,23 @@ RATES = {"careful": 0.05, "hurried": 0.4, "middling": 0.2}
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compared")
     for name, error_rate in RATES.items():
         noisy_run(folder / name, error_rate)
     return folder
 
 
-def asked(view, *runs, part=""):
+def asked(view: Any, *runs: str, part: str = "") -> Any:
     return view.get(f"/api/compare{part}", params=[("run", run) for run in runs])
 
 
-def answered(view, *runs, part=""):
+def answered(view: Any, *runs: str, part: str = "") -> dict[str, Any]:
     return asked(view, *runs, part=part).json()
 
 
 @pytest.fixture
-def view(root):
+def view(root: Path) -> Any:
     return viewer(root)
 
 

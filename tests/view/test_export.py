@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,12 +33,12 @@ pytestmark = pytest.mark.needs(library="starlette")
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path_factory, monkeypatch):
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of two runs, a results file, and the site of them."""
     root = tmp_path_factory.mktemp("played") / "runs"
     for name, error_rate in (("careful", 0.0), ("hurried", 0.5)):
@@ -48,18 +49,18 @@ def played(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def site(played):
+def site(played: Path) -> Path:
     return commands.export_site(played.parent / "site", played).folder
 
 
-def read(site, name):
+def read(site: Path, name: str) -> dict[str, Any] | list[dict[str, Any]]:
     """What a file of a site hands over."""
     handed, packed = json.loads(f"[{(site / 'data' / f'{name}.js').read_text()[8:-2]}]")
     assert handed == name
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
-def packets(site, folder):
+def packets(site: Path, folder: str) -> list[dict[str, Any]]:
     """The packets of all tasks of a run."""
     index = read(site, f"{folder}/index")
     files = -(-len(index["tasks"]) // index["tasks_per_file"])
@@ -68,16 +69,16 @@ def packets(site, folder):
     return [packet for each in found for packet in each]
 
 
-def folders(site):
+def folders(site: Path) -> dict[str, str]:
     return {row["name"]: row["folder"] for row in read(site, "runs")["runs"]}
 
 
-def contents(folder):
+def contents(folder: Path) -> dict[str, bytes]:
     files = sorted(each for each in folder.rglob("*") if each.is_file())
     return {str(each.relative_to(folder)): each.read_bytes() for each in files}
 
 
-def texts(site):
+def texts(site: Path) -> dict[str, str]:
     names = [str(each.relative_to(site / "data"))[:-3] for each in site.glob("data/**/*.js")]
     return {name: json.dumps(read(site, name)) for name in names}
 

@@ -1,5 +1,8 @@
 """A grid in the viewer: one row of the list, and one address for all of its cells."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 pytest.importorskip("starlette")
@@ -14,11 +17,11 @@ pytestmark = pytest.mark.needs(library="starlette")
 
 
 @pytest.fixture
-def grid(tmp_path, monkeypatch):
+def grid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return small_grid(tmp_path, monkeypatch)
 
 
-def cells_in(found):
+def cells_in(found: Any) -> list[str]:
     return sorted(found.json()["cells"])
 
 

@@ -1,6 +1,13 @@
 """Labels of failures are there before any failure was opened."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
+
+from maseval.core.report import Report
+from maseval.runs.recording import Recording
+from maseval.runs.verdict_check import VerdictChecker
 
 pytest.importorskip("starlette")
 
@@ -20,26 +27,26 @@ WRONG = [{"reward": 0.0}]
 class Examining(BenchmarkSupport):
     """Finds something in every failure and every verdict right, and notes what it was asked."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.labelled, self.checked = [], []
 
-    def review(self, report, *, explain_pass=False):
+    def review(self, report: Report, *, explain_pass: bool = False) -> Review:
         self.labelled.append(report["task_id"])
         return Review([Finding("cause", "agent", "wrong arguments", "", "")])
 
-    def verdict_checker(self, folder):
+    def verdict_checker(self, folder: Recording) -> VerdictChecker | None:
         return lambda report: self.checked.append(report["task_id"])
 
 
 @pytest.fixture
-def support(monkeypatch):
+def support(monkeypatch: pytest.MonkeyPatch) -> Examining:
     found = Examining()
     monkeypatch.setattr(viewed, "support_for", lambda run: found)
     return found
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Two of three simulations failed."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     with RunFolder.open(tmp_path / "runs" / "run", config("a", "b", "c")) as folder:
@@ -49,7 +56,7 @@ def run(tmp_path, monkeypatch):
     return folder.path
 
 
-def labels_once_known(client, number):
+def labels_once_known(client: Any, number: int) -> list[list[str]]:
     """Open the run, wait for its labels, and return those of each simulation."""
     client.get("/api/run/index", params={"run": "run"})
     finish_background_work("maseval-labels")

@@ -1,5 +1,8 @@
 import json
 import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -19,20 +22,22 @@ pytestmark = pytest.mark.needs(library="starlette")
 
 
 @pytest.fixture
-def served(tmp_path):
+def served(tmp_path: Path) -> Iterator[ViewServer]:
     with ViewServer(create_app(tmp_path)) as server:
         yield server
 
 
 @pytest.fixture
-def running(tmp_path):
+def running(tmp_path: Path) -> Iterator[RunFolder]:
     """A run of four simulations, of which one is finished."""
     with RunFolder.open(tmp_path / "run", config("a", "b", trials=2)) as folder:
         folder.append(report("a"))
         yield folder
 
 
-def events(server, wanted, after=None, **query):
+def events(
+    server: ViewServer, wanted: set[str], after: int | None = None, **query: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """The first events of a stream that are wanted: pairs of a name and its data."""
     headers = {} if after is None else {"last-event-id": str(after)}
     address = server.address("/api/events")
@@ -47,7 +52,7 @@ def events(server, wanted, after=None, **query):
                 yield name, json.loads(value)
 
 
-def in_flight(**parts):
+def in_flight(**parts: Any) -> dict[str, Any]:
     last = {"role": "user", "text": "where is it?"}
     return {
         **{"domain": "", "task": "b", "trial": 1, "since": "2025-01-01T00:00:00"},
@@ -55,7 +60,7 @@ def in_flight(**parts):
     }
 
 
-def live(**parts):
+def live(**parts: int) -> dict[str, Any]:
     known = {"pid": os.getpid(), "at": "now", "cost": 1.5, "tokens": 20}
     return {**known, "in_flight": [in_flight()], **parts}
 

@@ -1,5 +1,7 @@
 import json
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,17 +17,17 @@ from tests.runs.worlds import config, finished_run, report
 pytestmark = pytest.mark.needs(library="starlette")
 
 
-def index_of(path):
+def index_of(path: Path) -> ViewedRun:
     index = ViewedRun(path, "run")
     index.refresh()
     return index
 
 
-def names(index):
+def names(index: ViewedRun) -> list[tuple[str, str]]:
     return [(entry.key.task_id, entry.trial) for entry in index.entries()]
 
 
-def without_reading(monkeypatch):
+def without_reading(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """From now on, only the last line of a log and what follows may be read."""
     read = []
     real = recording.lines_of

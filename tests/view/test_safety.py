@@ -1,7 +1,9 @@
 """Hostile requests: what a page elsewhere, a link in a folder or a raw socket might try."""
 
 import socket
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -54,7 +56,7 @@ def test_another_site_can_link_to_a_page_but_not_load_anything(tmp_path, site):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run, and links to another one outside of it."""
     outside = tmp_path_factory.mktemp("outside")
     finished_run(outside / "secret", "a")
@@ -122,12 +124,12 @@ def test_the_way_in_leads_to_no_other_host(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory):
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ViewServer]:
     with ViewServer(create_app(tmp_path_factory.mktemp("served"))) as server:
         yield server
 
 
-def raw(server, request):
+def raw(server: ViewServer, request: bytes) -> bytes:
     """What comes back until the server hangs up, or says nothing more."""
     found = b""
     with socket.create_connection(("127.0.0.1", server.port)) as connection, suppress(OSError):

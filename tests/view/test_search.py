@@ -1,5 +1,9 @@
 """Search over all conversations: with an index, without one, and while a run goes on."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 pytest.importorskip("starlette")
@@ -23,14 +27,14 @@ PARROT = [
 
 
 @pytest.fixture(autouse=True)
-def patient(monkeypatch):
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However slow the machine is, an answer has everything that was there when it was asked."""
     monkeypatch.setattr(search, "_PATIENCE", 600)
     monkeypatch.setattr(search, "_PATIENCE_OF_FILTERS", 600)
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> Path:
     """Two runs: of the second, task 1 failed and speaks of a parrot."""
     written_run(tmp_path / "runs" / "one", [simulated("0"), simulated("1")])
     parrot = simulated("1", reward=0.0, messages=PARROT)
@@ -39,11 +43,11 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def found(folder):
+def found(folder: Path) -> Callable[..., Any]:
     return finder(folder)
 
 
-def finder(folder):
+def finder(folder: Path) -> Callable[..., Any]:
     client = viewer(folder)
 
     def find(words, **query):
@@ -54,7 +58,7 @@ def finder(folder):
     return find
 
 
-def places(answer):
+def places(answer: dict[str, Any]) -> set[tuple[str, str, str, int, int]]:
     return {(h["run"], h["domain"], h["task"], h["trial"], h["message"]) for h in answer["hits"]}
 
 

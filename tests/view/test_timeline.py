@@ -1,5 +1,8 @@
 """What the viewer is told of the databases after each message."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2.app.results.support import SUPPORT
@@ -13,20 +16,20 @@ LIBRARY = {"domain": "library", "trial": "0"}
 
 
 @pytest.fixture
-def client(tmp_path):
+def client(tmp_path: Path) -> Any:
     from tests.view.builders import viewer
 
     return viewer(tmp_path)
 
 
-def played(folder, **options):
+def played(folder: Path, **options: str) -> str:
     """A gold run, and the id of its one task."""
     run = tau2.run(**{"domain": "library", **options}, num_tasks=1, agent="gold", output=folder)
     (one,) = RunFolder.read(run.folder).recorded
     return one.task_id
 
 
-def timeline_of(client, **place):
+def timeline_of(client: Any, **place: str) -> dict[str, Any]:
     (trial,) = client.get("/api/run/packet", params={**LIBRARY, **place}).json()["trials"]
     return trial["timeline"]
 

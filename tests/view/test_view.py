@@ -1,5 +1,8 @@
 import json
+from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -25,7 +28,7 @@ pytestmark = pytest.mark.needs(library="starlette")
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run of the built-in domain in which something fails, and its export."""
     root = tmp_path_factory.mktemp("played")
     run = noisy_run(root / "run", 0.5, num_tasks=4).folder
@@ -34,7 +37,9 @@ def played(tmp_path_factory):
 
 
 @pytest.fixture
-def ask(played, monkeypatch, tmp_path):
+def ask(
+    played: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Callable[..., Any]]:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
     viewer = commands.view(played, port=0)
     with viewer.server, httpx.Client(base_url=viewer.address, timeout=60) as client:
@@ -149,7 +154,7 @@ def test_without_the_extra_the_error_says_how_to_install_it(played, monkeypatch)
 
 
 @pytest.fixture
-def doubtful(played):
+def doubtful(played: Path) -> Iterator[str]:
     """A results file whose tasks and simulations have the ids of others."""
     document = json.loads((played / "files" / "theirs.json").read_text())
     path = played / "files" / "shuffled.json"

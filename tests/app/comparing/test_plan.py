@@ -93,7 +93,7 @@ def tau2_grid(folder: Path, seeds: tuple[int, ...]) -> Path:
 )
 def test_what_cannot_be_planned_is_refused(options: dict[str, object], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        plan(**options)  # type: ignore[arg-type]
+        plan(**options)
 
 
 def test_the_command_prints_a_table_and_the_answers() -> None:
@@ -191,7 +191,7 @@ def test_a_perfect_pilot_leaves_room_for_a_better_system(tmp_path: Path) -> None
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -0.5, 0.0, 1.0])
 def test_what_is_no_share_is_refused(name: str, value: float) -> None:
     with pytest.raises(ConfigurationError, match=f"{name} is "):
-        plan(**{"tasks": 50, "rate": 0.6, name: value})  # type: ignore[arg-type]
+        plan(**{"tasks": 50, "rate": 0.6, name: value})
 
 
 @pytest.mark.parametrize("tasks", [0, 10**20])

@@ -35,7 +35,7 @@ def brew(options: Brewing) -> str:
 def test_a_function_of_options_is_called_with_keywords():
     assert brew(leaves="assam") == "2 cups of assam"
     with pytest.raises(TypeError, match="colour"):
-        brew(leaves="assam", colour="green")
+        brew(**{"leaves": "assam", "colour": "green"})
 
 
 def test_its_signature_and_its_documentation_list_the_options_its_own_first():

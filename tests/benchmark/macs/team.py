@@ -1,8 +1,10 @@
 """A small team for tests: a desk, a hotel agent with a tool, and a cleaner below it."""
 
 import json
+from typing import Any
 
 from maseval.benchmark.macs import DefaultMACSBenchmark, configure_model_ids
+from maseval.core.model import ModelAdapter
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.task import Task
 
@@ -21,7 +23,9 @@ HOTEL = {
 }
 
 
-def agent(agent_id, *reachable, tools=()):
+def agent(
+    agent_id: str, *reachable: str, tools: list[str] | tuple[Any, ...] = ()
+) -> dict[str, Any]:
     edges = [{"agent_id": other, "scenario": f"for {other}"} for other in reachable]
     return {
         "agent_id": agent_id,
@@ -44,7 +48,7 @@ TEAM = {
 }
 
 
-def a_task(id="task-000001", **metadata):
+def a_task(id: str = "task-000001", **metadata: str) -> Task:
     task = Task(
         "A room, please",
         id=id,
@@ -56,7 +60,7 @@ def a_task(id="task-000001", **metadata):
     return configure_model_ids([task], **dict.fromkeys(roles, "play/part"))[0]
 
 
-def verdict(answer):
+def verdict(answer: str) -> str:
     return json.dumps([{"assertion": "a", "answer": answer, "evidence": "e"}])
 
 
@@ -73,12 +77,14 @@ SCRIPT = {
 class Played(DefaultMACSBenchmark):
     """Every model plays its part of a script; ``asked`` keeps the models."""
 
-    def __init__(self, script=SCRIPT, **options):
+    def __init__(self, script: dict[str, Any] = SCRIPT, **options: int) -> None:
         super().__init__(progress_bar=False, **options)
         self.script = script
         self.asked = {}
 
-    def get_model_adapter(self, model_id, *, register_name, seed=None, **options):
+    def get_model_adapter(
+        self, model_id: str, *, register_name: str | None, seed: int | None = None, **options: Any
+    ) -> ModelAdapter:
         model = ScriptedModelAdapter(
             self.script.get(register_name, []), model_id=model_id, seed=seed
         )
@@ -86,7 +92,7 @@ class Played(DefaultMACSBenchmark):
         return self.register("models", register_name, model)
 
 
-def played(script=SCRIPT, **options):
+def played(script: dict[str, Any] = SCRIPT, **options: int) -> tuple[dict[str, Any], Played]:
     benchmark = Played(script, **options)
     (report,) = benchmark.run([a_task()], agent_data={**TEAM, "model_id": "play/part"})
     return report, benchmark

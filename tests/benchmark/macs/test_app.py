@@ -1,9 +1,13 @@
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.macs.app.support import SUPPORT
 
 
-def report(status="success", error=None, **evaluation):
+def report(
+    status: str = "success", error: dict[str, str] | None = None, **evaluation: Any
+) -> dict[str, Any]:
     return {
         "task_id": "task-000001",
         "repeat_idx": 0,
@@ -14,7 +18,7 @@ def report(status="success", error=None, **evaluation):
     }
 
 
-def row(answer, side):
+def row(answer: str, side: str) -> dict[str, str]:
     return {"assertion": "booked", "answer": answer, "evidence": "no call", "assertion_type": side}
 
 

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.data
 
 
 @pytest.fixture(autouse=True)
-def templates_at_hand(macs_data, monkeypatch, tmp_path):
+def templates_at_hand(macs_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("MASEVAL_MACS_DATA", str(macs_data))
 

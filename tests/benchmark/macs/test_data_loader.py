@@ -1,5 +1,6 @@
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,7 @@ SCENARIOS = "datasets/travel/scenarios_30.json"
 
 
 @pytest.fixture
-def cache(tmp_path, monkeypatch, macs_data):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macs_data: Path) -> Path:
     """An empty cache whose only source is a folder that has everything."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("MASEVAL_MACS_DATA", str(macs_data))
@@ -32,7 +33,7 @@ def cache(tmp_path, monkeypatch, macs_data):
     return tmp_path / "cache" / "benchmark" / "macs" / "data"
 
 
-def copied(macs_data, target):
+def copied(macs_data: Path, target: Path) -> Path:
     shutil.copytree(macs_data, target)
     for path in [target, *target.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -171,7 +172,7 @@ def test_downloads_that_fail_name_the_address(file_server, monkeypatch):
         data_loader.download_file(f"{file_server.url}/c.json")
 
 
-def models_of(task):
+def models_of(task: Task) -> list[str | None]:
     parts = (task.environment_data, task.user_data, task.evaluation_data)
     return [part.get("model_id") for part in parts]
 

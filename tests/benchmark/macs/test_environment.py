@@ -1,16 +1,18 @@
+from typing import Any
+
 from maseval.benchmark.macs.environment import MACSEnvironment
 from maseval.core.scripted import ScriptedModelAdapter
 
 
-def action(name, description=""):
+def action(name: str, description: str = "") -> dict[str, str]:
     return {"name": name, "description": description}
 
 
-def group(name, *actions):
+def group(name: str, *actions: dict[str, str]) -> dict[str, Any]:
     return {"tool_name": name, "actions": list(actions)}
 
 
-def environment(*groups):
+def environment(*groups: dict[str, Any] | None) -> MACSEnvironment:
     return MACSEnvironment({"tools": list(groups)}, lambda name: ScriptedModelAdapter([]))
 
 

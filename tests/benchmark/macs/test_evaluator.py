@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.macs import MACSEvaluator
@@ -19,7 +21,11 @@ MESSAGES = [
 ]
 
 
-def task(assertions=("user: told", "agent: booked"), scenario="Goals: {{history}}", **data):
+def task(
+    assertions: tuple[str, ...] = ("user: told", "agent: booked"),
+    scenario: str | None = "Goals: {{history}}",
+    **data: Any,
+) -> Task:
     return Task(
         "A room",
         id="t",
@@ -29,12 +35,14 @@ def task(assertions=("user: told", "agent: booked"), scenario="Goals: {{history}
     )
 
 
-def evaluator(*answers, side="user", of=None, **options):
+def evaluator(
+    *answers: str, side: str = "user", of: Task | None = None, **options: int
+) -> tuple[MACSEvaluator, ScriptedModelAdapter]:
     judge = ScriptedModelAdapter(list(answers))
     return MACSEvaluator(judge, of or task(), side, TEMPLATE, **options), judge
 
 
-def asked(judge):
+def asked(judge: ScriptedModelAdapter) -> str:
     return judge.requests[-1]["messages"][0]["content"]
 
 
@@ -168,7 +176,7 @@ def test_only_the_two_sides_can_be_judged():
 # Both sides together
 
 
-def side(*answers, error=None):
+def side(*answers: str, error: str | None = None) -> dict[str, Any]:
     true, rows = answers.count("TRUE"), [{"answer": answer} for answer in answers]
     decided = true + answers.count("FALSE")
     found = {

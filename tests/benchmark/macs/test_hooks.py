@@ -1,5 +1,8 @@
 """Every public method of the documented classes of MACS is called in a run, or for its callers."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.macs import MACSEnvironment, MACSEvaluator, MACSGenericTool, MACSUser
@@ -34,12 +37,17 @@ FOR_CALLERS = {
 
 
 @pytest.fixture(autouse=True)
-def templates_at_hand(macs_data, monkeypatch, tmp_path):
+def templates_at_hand(macs_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("MASEVAL_MACS_DATA", str(macs_data))
 
 
-def play(kind=Played, own=None, script=SCRIPT, **settings):
+def play(
+    kind: type[Any] = Played,
+    own: type[Any] | None = None,
+    script: dict[str, Any] = SCRIPT,
+    **settings: int,
+) -> dict[str, Any]:
     """Run one simulation in which ``own`` takes the place of the class it derives from."""
 
     class Playing(own if kind is Played and own else Played):

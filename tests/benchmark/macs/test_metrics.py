@@ -1,10 +1,12 @@
+from typing import Any
+
 from maseval.benchmark.macs import compute_benchmark_metrics
 from maseval.benchmark.macs.metrics import goal_rates, judge_problems
 from maseval.cli.macs.commands import _rate
 from maseval.stats.intervals import mean_interval
 
 
-def report(status="success", task="task-000001", **evaluation):
+def report(status: str = "success", task: str = "task-000001", **evaluation: Any) -> dict[str, Any]:
     return {
         "task_id": task,
         "repeat_idx": 0,

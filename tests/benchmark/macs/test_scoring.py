@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ TEMPLATES = {"user": "{{history}}", "system": "{{history}}|{{invocations}}"}
 SCENARIO = {"scenario": "s", "input_problem": "hi", "assertions": ["user: a", "agent: b"]}
 
 
-def log():
+def log() -> TrajectoryLog:
     rows = TrajectoryLog()
     rows.message("User", "desk", "A room")
     rows.message("desk", "hotel", "Book one")
@@ -23,7 +24,9 @@ def log():
     return rows
 
 
-def score(*answers, rows=None, **options):
+def score(
+    *answers: str, rows: dict[str, Any] | None = None, **options: int
+) -> tuple[dict[str, Any], ScriptedModelAdapter]:
     conversation = {"trajectories": log().rows if rows is None else rows}
     judge = ScriptedModelAdapter(list(answers))
     ids = {"primary_agent_id": "desk", "human_id": "User"}

@@ -34,7 +34,9 @@ SPEC = {
 }
 
 
-def tool(*replies, **options):
+def tool(
+    *replies: TaskTimeoutError | str, **options: bool
+) -> tuple[MACSGenericTool, ScriptedModelAdapter]:
     replies = replies or ('{"text": "done", "details": {}}',)
     model = ScriptedModelAdapter(list(replies))
     return MACSGenericTool(SPEC, model, **options), model

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.macs import MACSUser
@@ -5,7 +7,7 @@ from maseval.core.scripted import ScriptedModelAdapter
 from maseval.interface.agents.framework import AskedLLMUser
 
 
-def user(*replies, **settings):
+def user(*replies: str, **settings: Any) -> MACSUser:
     model = ScriptedModelAdapter([f'{{"text": "{reply}"}}' for reply in replies])
     return MACSUser(model, "Goals: {{user_profile}}", "hello", **settings)
 

@@ -129,7 +129,9 @@ def room_task(
 class Live(DefaultAgentTau2Benchmark):
     """The reference agent and user, with scripts for models; ``asked`` keeps every request."""
 
-    def __init__(self, agent: Script, user: Script = (), judge: Script = (), **settings: Any):
+    def __init__(
+        self, agent: Script, user: Script = (), judge: Script = (), **settings: Any
+    ) -> None:
         super().__init__(progress_bar=False, agent_data={"model_id": "caretaker"}, **settings)
         self.scripts = {"agent_model": agent, "user_simulator": user, "nl_evaluator": judge}
         self.models: dict[str, list[ScriptedModelAdapter]] = {name: [] for name in self.scripts}

@@ -4,12 +4,13 @@ import gzip
 import json
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
-from maseval.benchmark.tau2.domains.domain import OpenChoice
+from maseval.benchmark.tau2.domains.domain import Domain, OpenChoice
 from maseval.benchmark.tau2.review.errata import errata_for, sound_finding
 from maseval.benchmark.tau2.review.errata.sound import other_right_end
 from maseval.benchmark.tau2.scoring.case import open_case
@@ -23,12 +24,19 @@ AGAIN = do("update_task_status", task_id="task_1", status="pending")
 TITLE = OpenChoice("title", "title", ("create_task",), re.compile("called", re.IGNORECASE))
 
 
-def recognised(domain, raw, actions, errata=(), version=None, **changes):
+def recognised(
+    domain: Domain | str,
+    raw: dict[str, Any],
+    actions: list[dict[str, Any]],
+    errata: tuple[Any, ...] = (),
+    version: str | None = None,
+    **changes: Any,
+) -> str | None:
     case = open_case(staged(domain, raw, actions, **changes), domain, raw, version=version)
     return other_right_end(case, errata, score(case).reward_info)
 
 
-def titled(title):
+def titled(title: str) -> dict[str, Any]:
     return do("create_task", user_id="user_1", title=title)
 
 
@@ -105,7 +113,7 @@ class TestPublishedTasks:
         assert recognised("retail", raw, actions) is None
 
     @pytest.mark.usefixtures("tau2_data_of_1_0_1")
-    def test_bookings_may_be_made_in_any_order(self):
+    def test_bookings_may_be_made_in_any_order(self) -> None:
         raw = load_raw_task("airline", "23", version="1.0.1")
         *before, second, third = gold(raw)
         actions = [*before, third, second]
@@ -158,7 +166,7 @@ class TestPublishedTasks:
 class TestBank:
     """What counts are the calls within calls."""
 
-    def found(self, number, tool, **changes):
+    def found(self, number: str, tool: str, **changes: Any) -> str | None:
         raw = load_raw_task("banking_knowledge", f"task_{number}", version="1.0.1")
         actions = []
         for action in raw["evaluation_criteria"]["actions"]:

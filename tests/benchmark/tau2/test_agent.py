@@ -1,5 +1,7 @@
 """The reference agent: what it sends to its model, and how it works without the run loop."""
 
+from typing import Any
+
 import pytest
 
 from maseval import ChatResponse, MessageTracingAgentCallback, ScriptedModelAdapter, tool_call
@@ -17,7 +19,9 @@ def paint(colour: str) -> str:
     return f"painted {colour}"
 
 
-def agent(replies, cls=DefaultTau2Agent, **settings):
+def agent(
+    replies: list[Any], cls: type[Any] = DefaultTau2Agent, **settings: Any
+) -> DefaultTau2Agent:
     model = ScriptedModelAdapter(replies)
     return cls({"paint": paint}, "Be kind.", model, **settings)
 

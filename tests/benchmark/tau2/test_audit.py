@@ -1,12 +1,15 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import UnknownTaskError
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.review.audit import KINDS, audit
+from maseval.benchmark.tau2.review.audit.audited import TaskFinding
 from maseval.benchmark.tau2.review.errata import load_errata
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, task, todo_list
 
@@ -19,15 +22,15 @@ LOST = {
 
 
 @pytest.fixture(scope="module")
-def findings(tau2_data):
+def findings(tau2_data: Path) -> list[TaskFinding]:
     return audit()
 
 
-def kinds(domain):
+def kinds(domain: Domain) -> Counter:
     return Counter(finding.kind for finding in audit(domain))
 
 
-def of(findings, domain, kind):
+def of(findings: list[TaskFinding], domain: str, kind: str) -> list[TaskFinding]:
     return [each for each in findings if (each.domain, each.kind) == (domain, kind)]
 
 

@@ -2,15 +2,21 @@
 
 import json
 import threading
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from maseval import AgentAdapter, ChatResponse, tool_call
 from maseval.benchmark.tau2 import Tau2Benchmark, load_tasks, score_simulation
-from maseval.benchmark.tau2.environment import AFTER_END, OUT_OF_TURN
+from maseval.benchmark.tau2.environment import AFTER_END, OUT_OF_TURN, Tau2Environment
 from maseval.benchmark.tau2.results import export_results
+from maseval.core.engine.participants import Agents
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.storage.strict_json import dumps
+from maseval.core.task.task import Task
+from maseval.core.tracing import JsonObject
+from maseval.core.user import User
 from tests.benchmark.tau2.rooms import Live, action, conversation, room_task, said, simulation
 from tests.core.worlds import Customer
 
@@ -18,7 +24,13 @@ RED = action("paint", colour="red")
 PAINT_RED = tool_call("paint", {"colour": "red"})
 
 
-def live(tasks, agent, user=(), judge=(), **settings):
+def live(
+    tasks: list[Task],
+    agent: list[Any],
+    user: list[ChatResponse | dict[str, Any] | str] | tuple[Any, ...] = (),
+    judge: list[str] | tuple[Any, ...] = (),
+    **settings: Any,
+) -> list[dict[str, Any]]:
     return Live(agent, user, judge, **settings).run(tasks)
 
 
@@ -262,23 +274,27 @@ def test_a_run_can_be_judged_again_without_any_agent(room):
 class Framework(AgentAdapter):
     """An agent that calls the environment's tools as functions, and answers with a text."""
 
-    def __init__(self, work, tools):
+    def __init__(self, work: Callable[..., Any], tools: dict[str, Any]) -> None:
         super().__init__(work, "framework")
         self.tools = tools
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         return self.agent(self.tools, query)
 
 
 class WithFramework(Tau2Benchmark):
-    def __init__(self, work, user, **settings):
+    def __init__(self, work: Callable[..., Any], user: Customer | None, **settings: int) -> None:
         super().__init__(progress_bar=False, **settings)
         self.work, self.user = work, user
 
-    def setup_user(self, agent_data, environment, task):
+    def setup_user(
+        self, agent_data: dict[str, object], environment: Tau2Environment, task: Task
+    ) -> User | None:
         return self.user
 
-    def setup_agents(self, agent_data, environment, task, user):
+    def setup_agents(
+        self, agent_data: JsonObject, environment: Any, task: Task, user: User | None
+    ) -> Agents:
         adapter = Framework(self.work, environment.tools)
         return [adapter], {adapter.name: adapter}
 
@@ -340,11 +356,11 @@ def test_a_framework_that_never_stops_is_told_that_it_is_over(room):
 class Waiting(Customer):
     """A customer who speaks only when somebody has acted meanwhile."""
 
-    def __init__(self, *lines):
+    def __init__(self, *lines: str) -> None:
         super().__init__(*lines)
         self.thinking, self.interrupted = threading.Event(), threading.Event()
 
-    def respond(self, message):
+    def respond(self, message: str) -> str:
         self.thinking.set()
         assert self.interrupted.wait(30)
         return super().respond(message)
@@ -506,7 +522,7 @@ def test_a_judge_is_asked_only_if_a_task_names_one(room):
 # Nothing of the solution reaches a model.
 
 
-def secrets(task):
+def secrets(task: Task) -> Iterator[str]:
     """Everything that only an evaluator may know, as it would look if it leaked."""
     data = task.evaluation_data
     for gold in data["actions"] or ():
@@ -555,7 +571,7 @@ def test_the_search_for_leaks_finds_them_where_the_plan_is_shown(tau2_data):
     assert "resolution_steps" in set(secrets(task))
 
 
-def sent(benchmark):
+def sent(benchmark: Live) -> str:
     """Everything that was sent to a model, both as it is and as JSON."""
     requests = [*benchmark.requests("agent_model"), *benchmark.requests("user_simulator")]
     texts = [message["content"] or "" for one in requests for message in one["messages"]]

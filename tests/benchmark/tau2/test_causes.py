@@ -1,6 +1,9 @@
 """The cause of a failure: each step on a conversation made up for it, and the traps beside it."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,11 +20,11 @@ PARTY = do("create_task", user_id="user_1", title="Party")
 OFFER = "I can update task_1 to completed. Do you confirm?"
 
 
-def agent(text):
+def agent(text: str) -> dict[str, str]:
     return {"role": "assistant", "content": text}
 
 
-def user(text):
+def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 
 
@@ -29,12 +32,12 @@ BYE = user("Thank you. ###STOP###")
 UNDECIDED = f"unclear: {NOT_DECIDED}"
 
 
-def wish(text, *actions, **criteria):
+def wish(text: str, *actions: dict[str, Any], **criteria: Any) -> dict[str, Any]:
     return {**task(*actions, **criteria), "user_scenario": {"instructions": text}}
 
 
 @pytest.fixture
-def cause(tmp_path):
+def cause(tmp_path: Path) -> Callable[..., Any]:
     """Find the cause of a failure, in a conversation of these turns."""
 
     def find(raw, *turns, ending="user_stop", solo=False):
@@ -110,7 +113,7 @@ def test_a_payment_method_that_does_not_exist_is_the_agents(tau2_data):
 # -- the task
 
 
-def with_arguments(actions, **changed):
+def with_arguments(actions: list[dict[str, Any]], **changed: Any) -> list[dict[str, Any]]:
     """The actions with other values for the arguments that they have."""
     return [
         {**each, "arguments": {k: changed.get(k, v) for k, v in each["arguments"].items()}}

@@ -2,11 +2,14 @@ import copy
 import gzip
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2.certify import Certificate, CertificateError, certify, verify
 from maseval.benchmark.tau2.data_loader import load_tasks
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
 from maseval.benchmark.tau2.results import read_results
 from maseval.benchmark.tau2.scoring.score import score_simulation
@@ -17,11 +20,13 @@ from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_li
 
 
 @pytest.fixture
-def todo(tmp_path):
+def todo(tmp_path: Path) -> Domain:
     return todo_list(tmp_path, task(CREATE))
 
 
-def conversation(domain, trial, *turns, **changes):
+def conversation(
+    domain: Domain, trial: int, *turns: dict[str, Any] | str, **changes: Any
+) -> dict[str, Any]:
     """A whole simulation whose messages have their times and numbers."""
     simulation = said(domain, *turns, trial=trial, id=f"s{trial}")
     simulation["messages"] += [
@@ -35,7 +40,7 @@ def conversation(domain, trial, *turns, **changes):
 
 
 @pytest.fixture
-def run(todo):
+def run(todo: Domain) -> list[dict[str, Any]]:
     return [
         conversation(todo, 0, CREATE),
         conversation(todo, 1, CREATE, "Hm."),
@@ -43,11 +48,11 @@ def run(todo):
     ]
 
 
-def judged_as(domain):
+def judged_as(domain: Domain) -> ScoringOptions:
     return ScoringOptions(domain=domain)
 
 
-def kinds(certificate):
+def kinds(certificate: Certificate) -> list[str]:
     return [each["kind"] for each in certificate.content["findings"]]
 
 
@@ -148,7 +153,9 @@ def test_a_file_of_lines_is_certified(todo, run, tmp_path, monkeypatch):
     assert "3 of 3 recorded verdicts confirmed" in found.text()
 
 
-def results_file(path, run, tasks, policy):
+def results_file(
+    path: Path, run: list[dict[str, Any]], tasks: list[dict[str, Any]], policy: str
+) -> Path:
     side = {"implementation": "x"}
     info = {
         "git_commit": "x",

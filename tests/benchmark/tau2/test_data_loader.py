@@ -2,7 +2,10 @@ import hashlib
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +32,7 @@ needs_data = pytest.mark.data
 
 
 @pytest.fixture
-def shop(tmp_path):
+def shop(tmp_path: Path) -> Callable[..., Any]:
     """A domain that brings its own files."""
 
     def domain(tasks, **changes):
@@ -41,7 +44,7 @@ def shop(tmp_path):
     return domain
 
 
-def raw_task(**changes):
+def raw_task(**changes: Any) -> dict[str, Any]:
     return {"id": "1", "user_scenario": {"instructions": "Buy a lamp."}, **changes}
 
 

@@ -1,7 +1,7 @@
 """Problems of a domain's tasks, found before anybody runs them."""
 
 import json
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
@@ -10,11 +10,11 @@ from maseval.benchmark.tau2.review.audit import audit, check_domain
 from tests.benchmark.tau2.domains.kiosk import KioskDB, KioskTools, kiosk, task
 
 
-def action(name="sell", requestor="assistant", **arguments):
+def action(name: str = "sell", requestor: str = "assistant", **arguments: int) -> dict[str, Any]:
     return {"action_id": "0", "name": name, "arguments": arguments, "requestor": requestor}
 
 
-def function(name, env_type="assistant", **arguments):
+def function(name: str, env_type: str = "assistant", **arguments: int) -> dict[str, Any]:
     return {"env_type": env_type, "func_name": name, "arguments": arguments}
 
 
@@ -114,7 +114,7 @@ def test_a_sync_that_makes_the_reference_state_unreachable_is_a_problem(tmp_path
     assert check_domain(kiosk(tmp_path, asserted, **two_sides)) == []
 
 
-def without(name):
+def without(name: str) -> dict[str, Any]:
     return {key: value for key, value in task().items() if key != name}
 
 

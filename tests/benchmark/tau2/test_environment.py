@@ -1,18 +1,20 @@
 """A simulation's world: its tools for any framework, its hashes, and what it tells afterwards."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, get_environment_constructor, load_tasks
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.world.world import ReplayError
 
 
-def environment(room, **task_data):
+def environment(room: Domain, **task_data: Any) -> Tau2Environment:
     return Tau2Environment({"domain": room, "db_path": room.data_dir / "db.json", **task_data})
 
 
-def calls(one):
+def calls(one: Tau2Environment) -> list[dict[str, Any]]:
     return [call for message in one.trajectory.messages for call in message.get("tool_calls") or ()]
 
 
@@ -180,11 +182,11 @@ def test_either_keyword_gives_the_data(room):
 # Where it begins and what it tells.
 
 
-def start(**initial_state):
+def start(**initial_state: Any) -> dict[str, Any]:
     return {"initial_state": initial_state}
 
 
-def pressed(content):
+def pressed(content: str | None) -> list[dict[str, Any]]:
     call = {"id": "u1", "name": "press_switch", "arguments": {}, "requestor": "user"}
     return [
         {"role": "user", "content": None, "tool_calls": [call]},
@@ -192,7 +194,7 @@ def pressed(content):
     ]
 
 
-def in_openais_form(content):
+def in_openais_form(content: str) -> list[dict[str, Any]]:
     call = {"id": "u1", "type": "function", "function": {"name": "press_switch"}}
     return [
         {"role": "user", "content": None, "tool_calls": [call]},

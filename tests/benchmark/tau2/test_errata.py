@@ -1,10 +1,12 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2 import Broken, Kind, rule
 from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.review.errata import errata_for, load_errata, sound_finding
 from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.scoring.case import open_case
@@ -23,18 +25,24 @@ ERRATUM = {
 }
 
 
-def own_errata(domain, **changes):
+def own_errata(domain: Domain, **changes: Any) -> Domain:
     (domain.data_dir / "errata.json").write_text(json.dumps([ERRATUM | changes]))
     return domain
 
 
-def sound(domain, raw, actions=None, *, said=()):
+def sound(
+    domain: Domain,
+    raw: dict[str, Any],
+    actions: list[dict[str, Any]] | None = None,
+    *,
+    said: list[str] | tuple[Any, ...] = (),
+) -> tuple[str, str] | None:
     """Return how the sound verdict differs, as kind and reason; None if it does not."""
     found = sound_finding(open_case(staged(domain, raw, actions, said=said), domain, raw))
     return found and (found.kind, found.text)
 
 
-def step(call):
+def step(call: dict[str, Any]) -> dict[str, Any]:
     return {key: call[key] for key in ("name", "arguments")}
 
 
@@ -150,7 +158,7 @@ def test_an_explanation_tells_a_sound_verdict_that_is_not_the_official_one(tmp_p
 
 @pytest.mark.data
 @pytest.mark.usefixtures("tau2_data")
-def test_a_cancellation_that_the_policy_forbids_no_longer_passes():
+def test_a_cancellation_that_the_policy_forbids_no_longer_passes() -> None:
     raw = load_raw_task("airline", "9")
     played = open_case(staged("airline", raw), "airline")
     refused = open_case(staged("airline", raw, gold(raw)[1:]), "airline")

@@ -1,4 +1,7 @@
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,13 +18,17 @@ from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, task, todo_list
 class Simulation:
     """A live environment in which an agent of no particular framework calls tools."""
 
-    def __init__(self, folder, graded, *, nl_model=None):
+    def __init__(
+        self, folder: Path, graded: dict[str, Any], *, nl_model: ScriptedModelAdapter | None = None
+    ) -> None:
         self.domain = todo_list(folder, graded)
         (self.task,) = load_tasks(self.domain)
         self.environment = Tau2Environment({**self.task.environment_data, "domain": self.domain})
         self.evaluator = Tau2Evaluator(self.task, self.environment, nl_model)
 
-    def play(self, *calls, text="Done.", reason="agent_stop"):
+    def play(
+        self, *calls: dict[str, Any], text: str = "Done.", reason: str = "agent_stop"
+    ) -> dict[str, Any]:
         for call in calls:
             self.environment.tools[call["name"]](**call["arguments"])
         self.environment.trajectory.add({"role": "assistant", "content": text})
@@ -32,7 +39,7 @@ class Simulation:
 
 
 @pytest.fixture
-def simulation(tmp_path):
+def simulation(tmp_path: Path) -> Callable[..., Any]:
     def build(*actions, nl_model=None, **criteria):
         return Simulation(tmp_path, task(*actions, **criteria), nl_model=nl_model)
 
@@ -168,7 +175,7 @@ def test_a_conversation_that_was_tampered_with_is_not_scored(simulation):
     assert verdict["reward_info"]["info"]["replay_error"]["message_index"] == 1
 
 
-def reply(met):
+def reply(met: bool) -> ScriptedModelAdapter:
     result = {"expectedOutcome": "Kind.", "reasoning": "So.", "metExpectation": met}
     return ScriptedModelAdapter([json.dumps({"results": [result]})])
 

@@ -1,10 +1,14 @@
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
-from maseval.benchmark.tau2.domains.domain import PermanenceRule, once_set
+from maseval.benchmark.tau2.domains.domain import Domain, PermanenceRule, once_set
 from maseval.benchmark.tau2.review.explain import ABSENT, explain
+from maseval.benchmark.tau2.review.explain.explanation import Explanation
+from maseval.benchmark.tau2.review.explain.repair import CallChange
 from maseval.benchmark.tau2.scoring.score import score_simulation
 from tests.benchmark.tau2.staged import do, gold, is_write, staged
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, said, task, todo_list
@@ -12,15 +16,15 @@ from tests.benchmark.tau2.todo_list import do as act
 
 
 @pytest.fixture
-def todo(tmp_path):
+def todo(tmp_path: Path) -> Domain:
     return todo_list(tmp_path, task(CREATE, COMPLETE))
 
 
-def gates(explanation):
+def gates(explanation: Explanation) -> dict[str, Any]:
     return {check.kind: (check.gates, check.passed) for check in explanation.checks}
 
 
-def shown(changes):
+def shown(changes: tuple[CallChange, ...]) -> list[tuple[str, str]]:
     return [(change.kind, change.call["name"]) for change in changes]
 
 

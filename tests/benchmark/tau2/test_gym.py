@@ -5,11 +5,15 @@ import gc
 import json
 import threading
 import weakref
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
 from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.gym import AgentGymEnv, UserGymEnv
 from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.rooms import action, room_domain, room_task
 from tests.interface.libraries import needing
@@ -19,23 +23,25 @@ pytestmark = needing("gymnasium")
 TASK = "renew_own_not_husbands"
 
 
-def gym():
+def gym() -> ModuleType:
     from maseval.benchmark.tau2 import gym  # which needs an extra
 
     return gym
 
 
-def new_env(**given):
+def new_env(**given: Any) -> AgentGymEnv:
     return gym().AgentGymEnv("library", TASK, **{"user": "scripted", **given})
 
 
-def gold_actions():
+def gold_actions() -> list[str]:
     actions = load_raw_task("library", TASK)["evaluation_criteria"]["actions"]
     calls = ({"name": one["name"], "arguments": one["arguments"]} for one in actions)
     return [*map(json.dumps, calls), "done()"]
 
 
-def play(env, actions):
+def play(
+    env: AgentGymEnv | UserGymEnv, actions: list[str]
+) -> list[tuple[str, float, bool, bool, str, str]]:
     """Return all that the environment answers, without what differs between equal episodes."""
     answers = []
     for each in actions:
@@ -266,7 +272,7 @@ def test_an_episode_whose_other_side_failed_wants_to_be_reset():
     assert env.step("done()")[2]
 
 
-def judged_env(tmp_path, **given):
+def judged_env(tmp_path: Path, **given: Any) -> AgentGymEnv:
     room = room_domain(tmp_path)
     wanted = {"reward_basis": ["DB", "NL_ASSERTION"], "nl_assertions": ["The agent is kind."]}
     room_task(room, action("paint", colour="red"), task_id="kind", **wanted)
@@ -293,7 +299,7 @@ def test_a_judge_is_asked_where_the_reward_depends_on_it_and_nowhere_else(tmp_pa
 @pytest.mark.data
 @pytest.mark.usefixtures("tau2_data_of_1_0_1")
 @pytest.mark.parametrize("domain", ["airline", "telecom"])
-def test_a_snapshot_is_independent_in_every_world(domain):
+def test_a_snapshot_is_independent_in_every_world(domain: str) -> None:
     for task in load_raw_tasks(domain, version="1.0.1")[:30]:
         keys = ("name", "arguments", "requestor")
         gold = task["evaluation_criteria"]["actions"]

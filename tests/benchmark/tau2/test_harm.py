@@ -1,31 +1,36 @@
 """Harm is what the databases show: planted harm is found, and work left undone is none."""
 
 import json
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.domains import domain_named
+from maseval.benchmark.tau2.domains.base import DB
 from maseval.benchmark.tau2.review.harm import find_harm
 from maseval.benchmark.tau2.scoring.case import open_case
 from maseval.benchmark.tau2.world.world import World
+from maseval.core.harm import HarmFound
 from tests.benchmark.tau2.staged import STOP, do, folder_of, gold, is_write, staged
 
 
-def harm(domain, task, actions, **said):
+def harm(
+    domain: str, task: dict[str, Any], actions: list[dict[str, Any]], **said: Any
+) -> HarmFound:
     simulation = staged(domain, task, actions, **said)
     return find_harm(open_case(simulation, domain, task))
 
 
-def kinds(found):
+def kinds(found: HarmFound) -> set[str]:
     return {each.kind for each in found.harms}
 
 
-def database(domain):
+def database(domain: str) -> DB:
     return World(domain_named(domain), folder_of(domain)).tools.db
 
 
-def planted(domain, task, at):
+def planted(domain: str, task: dict[str, Any], at: int) -> dict[str, Any]:
     """A harmful call that the task does not ask for, on a record that nothing in it names."""
     words, db = json.dumps(task, default=str), database(domain)
     if domain == "library":

@@ -4,6 +4,8 @@ Those that a run calls are counted while a whole simulation runs; those that onl
 call are listed, and need no more than Python.
 """
 
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2 import (
@@ -13,6 +15,7 @@ from maseval.benchmark.tau2 import (
     Tau2Evaluator,
     Tau2User,
 )
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.core.messages import tool_call
 from tests.benchmark.overriding import overriding, rows
 from tests.benchmark.tau2.rooms import Live, action, conversation, room_task, said
@@ -54,7 +57,9 @@ AGENT = [tool_call("paint", {"colour": "red"}), "It is red.", "Bye.", "Bye."]
 USER = ["Paint it.", tool_call("press_switch"), "I see it.", "###STOP###"]
 
 
-def play(room, *classes, benchmark=Live, **settings):
+def play(
+    room: Domain, *classes: type[Any], benchmark: type[Any] = Live, **settings: Any
+) -> tuple[Live, dict[str, Any]]:
     """Run one simulation in which these classes take the place of those they derive from."""
 
     def own(base):
@@ -144,7 +149,7 @@ def test_no_public_method_is_forgotten(kind):
 
 
 class Shouting(Tau2User):
-    def respond(self, message):
+    def respond(self, message: str) -> str:
         return super().respond(message).upper()
 
 

@@ -2,10 +2,13 @@
 
 import functools
 import json
+from collections.abc import Callable
+from typing import Any
 
 from maseval import AgentAdapter
 from maseval.benchmark.tau2 import Tau2Environment, score_simulation
 from maseval.benchmark.tau2.benchmark import Tau2Benchmark
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.results import export_results
 from maseval.benchmark.tau2.review.timeline import timeline
 from maseval.core.messages import tool_call
@@ -17,7 +20,7 @@ class Scribbling(Tau2Environment):
 
     notes: list[str]
 
-    def create_tools(self):
+    def create_tools(self) -> dict[str, Callable[..., str]]:
         tools = super().create_tools()
         self.notes = []
         look = tools["look"]
@@ -48,7 +51,7 @@ class Scribbling(Tau2Environment):
         return {**tools, **added, "look": closer_look}
 
 
-def of_class(environment_class, benchmark=Live):
+def of_class(environment_class: type[Any], benchmark: type[Any] = Live) -> type[Any]:
     class Own(benchmark):
         def setup_environment(self, agent_data, task, seed_generator):
             return environment_class(task.environment_data)
@@ -56,7 +59,13 @@ def of_class(environment_class, benchmark=Live):
     return Own
 
 
-def run(room, environment_class, calls, *gold, **settings):
+def run(
+    room: Domain,
+    environment_class: type[Any],
+    calls: list[tuple[str, dict[str, str]]],
+    *gold: dict[str, Any],
+    **settings: Any,
+) -> tuple[Live, dict[str, Any]]:
     task = room_task(room, *gold, reward_basis=["DB"])
     script = [
         *(tool_call(name, arguments, id=f"c{n}") for n, (name, arguments) in enumerate(calls))
@@ -67,7 +76,7 @@ def run(room, environment_class, calls, *gold, **settings):
     return live, report
 
 
-def answers(report):
+def answers(report: dict[str, Any]) -> list[str]:
     return [each["content"] for each in conversation(report) if each["role"] == "tool"]
 
 

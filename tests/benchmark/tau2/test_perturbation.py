@@ -1,7 +1,9 @@
 """Perturbations change what an agent reads, and nothing that is true."""
 
 import json
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -15,11 +17,11 @@ from maseval.runs import RunFolder
 from tests.cli.commandline import maseval
 
 
-def call(requestor="assistant"):
+def call(requestor: str = "assistant") -> dict[str, Any]:
     return {"id": "1", "name": "look", "arguments": {}, "requestor": requestor}
 
 
-def answering(content="{}"):
+def answering(content: str = "{}") -> Callable[..., Any]:
     return lambda call: {"id": "1", "role": "tool", "content": content, "error": False}
 
 
@@ -67,7 +69,7 @@ def test_a_verdict_after_structure_is_that_of_the_same_run_without_it(tmp_path):
     assert "12 of 12 recorded verdicts confirmed" in scored.stdout
 
 
-def told_of(task):
+def told_of(task: dict[str, Any]) -> dict[str, str]:
     return task["user_scenario"]["instructions"]
 
 

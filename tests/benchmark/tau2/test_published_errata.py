@@ -4,9 +4,11 @@ import gzip
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,11 +21,12 @@ from maseval.benchmark.tau2.review.errata import (
     load_errata,
     sound_finding,
 )
-from maseval.benchmark.tau2.review.errata.erratum import gold_actions
+from maseval.benchmark.tau2.review.errata.erratum import Erratum, gold_actions
 from maseval.benchmark.tau2.review.policy import check_gold, scenario_text
-from maseval.benchmark.tau2.scoring.case import open_case, words_told
+from maseval.benchmark.tau2.scoring.case import Case, open_case, words_told
 from maseval.benchmark.tau2.scoring.score import score
-from maseval.benchmark.tau2.world.setting import gold_state
+from maseval.benchmark.tau2.world.setting import Setting, gold_state
+from maseval.benchmark.tau2.world.tasks import Action
 from maseval.core.finding import LEFT_OUT, SOUND_FAIL, SOUND_PASS
 
 pytestmark = [
@@ -40,23 +43,23 @@ CORRECTED = [
 ]
 
 
-def name(value):
+def name(value: Erratum | str) -> str:
     return value if isinstance(value, str) else f"{value.domain}-{value.task}-{value.kind}"
 
 
 @lru_cache
-def tasks(domain, release):
+def tasks(domain: str, release: str) -> dict[str, Any]:
     chosen = release_of(domain, release)
     return {raw["id"]: raw for raw in load_raw_tasks(chosen.domain(domain), version=chosen)}
 
 
-def unplayed(domain, raw, release, **keywords):
+def unplayed(domain: str, raw: dict[str, Any], release: str, **keywords: bool) -> Case:
     """A case of a conversation in which nothing happened."""
     simulation = {"task_id": raw["id"], "termination_reason": "user_stop", "messages": []}
     return open_case(simulation, domain, raw, version=release, **keywords)
 
 
-def with_actions(setting, actions):
+def with_actions(setting: Setting, actions: list[Action] | tuple[Action, ...]) -> Setting:
     """The same task with another reference solution."""
     criteria = setting.task.evaluation_criteria.model_copy(update={"actions": tuple(actions)})
     task = setting.task.model_copy(update={"evaluation_criteria": criteria})
@@ -86,13 +89,15 @@ def test_what_would_be_right_can_be_done_and_obeys_the_policy(erratum, release):
         assert not any(one.world.same_state(each.world) for each in worlds[:number])
 
 
-def with_arguments(actions, number, **changes):
+def with_arguments(
+    actions: tuple[Action, Action, Action, Action], number: int, **changes: Any
+) -> list[Action]:
     action = actions[number]
     changed = action.model_copy(update={"arguments": {**action.arguments, **changes}})
     return [*actions[:number], changed, *actions[number + 1 :]]
 
 
-def lists_turned_round(actions):
+def lists_turned_round(actions: tuple[Action, Action, Action, Action]) -> Iterator[list[Action]]:
     """Each list alone, and all lists of a call together."""
     for number, action in enumerate(actions):
         lists = {key: value[::-1] for key, value in action.arguments.items() if type(value) is list}
@@ -100,13 +105,13 @@ def lists_turned_round(actions):
             yield with_arguments(actions, number, **turned)
 
 
-def neighbours_exchanged(actions):
+def neighbours_exchanged(actions: Any) -> Iterator[list[Any]]:
     for number, (one, other) in enumerate(pairwise(actions)):
         if one.name == other.name:
             yield [*actions[:number], other, one, *actions[number + 2 :]]
 
 
-def texts_in_capitals(actions):
+def texts_in_capitals(actions: Any) -> Iterator[Any]:
     for number, action in enumerate(actions):
         for key, value in action.arguments.items():
             if isinstance(value, str) and " " in value and "{" not in value:
@@ -120,7 +125,7 @@ PLAYED_OTHERWISE = {
 }
 
 
-def found_by(erratum):
+def found_by(erratum: Erratum) -> set[str]:
     return {each[7:] for each in erratum.known if each.startswith("audit: ")}
 
 
@@ -141,7 +146,7 @@ def test_what_is_compared_to_the_letter_ends_otherwise_when_it_is_done_as_well(e
         assert any(not each.world.same_state(official.world) for each in accepted), kind
 
 
-def texts(value):
+def texts(value: Any) -> list[str]:
     """All texts in a task, as they are."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return [value] if isinstance(value, str) else [text for each in inner for text in texts(each)]
@@ -156,7 +161,7 @@ def test_the_words_of_the_tasks_are_those_on_which_errata_rest():
             assert told is None, (erratum, release, told)
 
 
-def in_any_order(value):
+def in_any_order(value: list[dict[str, Any]]) -> list[str]:
     return sorted(map(repr, value)) if isinstance(value, list) else value
 
 

@@ -3,12 +3,16 @@
 import types
 import warnings
 from collections import deque
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from maseval import AgentAdapter
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.run import Tau2Run
+from maseval.core.agent_brief import AgentBrief
+from maseval.core.task.task import Task
 
 # Ways that only a Python object has, beside its attributes.
 HIDDEN = ("__self__", "__func__", "__closure__", "__wrapped__", "__dict__")
@@ -20,7 +24,7 @@ LEFT_OUT += (int, float, bytes, bool, type(None), Path)
 LONGEST = 200
 
 
-def parts_of(thing):
+def parts_of(thing: Any) -> Iterator[tuple[str, Any]]:
     """Yield everything that can be reached from a thing in one step, with the step."""
     if isinstance(thing, types.CellType):
         yield ".cell_contents", thing.cell_contents
@@ -38,7 +42,7 @@ def parts_of(thing):
             continue
 
 
-def paths_to(secrets, roots):
+def paths_to(secrets: list[Any], roots: dict[str, Any]) -> list[str]:
     """Return how to get from the roots to a secret: a text, or an object by its id."""
     texts = [one for one in secrets if isinstance(one, str)]
     others = {id(one) for one in secrets if not isinstance(one, str)}
@@ -55,7 +59,7 @@ def paths_to(secrets, roots):
     return found
 
 
-def secrets_of(task):
+def secrets_of(task: Task) -> list[Any]:
     """Return the task, and all that only its evaluator and its user may know."""
 
     def within(part):
@@ -72,7 +76,7 @@ def secrets_of(task):
 seen_by_agent = {"task": None, "looked": [], "found": []}
 
 
-def look(said="", **roots):
+def look(said: str = "", **roots: Any) -> None:
     """Search for secrets, but for those that the customer has said."""
     secrets = [
         one
@@ -87,12 +91,12 @@ def look(said="", **roots):
 class Curious(AgentAdapter):
     """An agent that looks around whenever it is asked."""
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         look(adapter=self, said=query)
         return "Hm."
 
 
-def make_curious(brief):
+def make_curious(brief: AgentBrief) -> Curious:
     look(brief=brief, model=brief.chat_model())
     return Curious(brief, "curious")
 

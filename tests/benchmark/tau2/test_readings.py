@@ -1,6 +1,7 @@
 """The causes that facts prove agree with those who read the conversations, as the page says."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
 
 
 @pytest.fixture(scope="module")
-def compared(contract_dir, tau2_data, tau2_data_of_1_0_1):
+def compared(contract_dir: Path, tau2_data: Path, tau2_data_of_1_0_1: Path) -> dict[str, Any]:
     return {name: list(compare_readings(name, contract_dir)) for name in ("readings", "earlier")}
 
 

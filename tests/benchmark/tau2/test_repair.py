@@ -1,11 +1,15 @@
 """Which set of changes is called the smallest, in a room where one call undoes three."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2.domains.base import DB, ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.review.explain import explain
 from maseval.benchmark.tau2.review.explain import repair as repair_module
+from maseval.benchmark.tau2.review.explain.repair import Repair
 
 
 class Room(DB):
@@ -29,12 +33,12 @@ class RoomTools(ToolKitBase[Room]):
 
 
 @pytest.fixture
-def room(tmp_path):
+def room(tmp_path: Path) -> Domain:
     (tmp_path / "db.json").write_text("{}")
     return Domain(name="room", db=Room, toolkit=RoomTools, data_dir=tmp_path)
 
 
-def sets(part, value):
+def sets(part: str, value: str) -> dict[str, Any]:
     return {"name": "set_part", "arguments": {"part": part, "value": value}}
 
 
@@ -42,12 +46,12 @@ WRECK = {"name": "wreck", "arguments": {}}
 RESTORED = (sets("wall", "white"), sets("floor", "oak"), sets("door", "shut"))
 
 
-def task(*actions):
+def task(*actions: dict[str, Any]) -> dict[str, Any]:
     numbered = [{"action_id": f"gold_{number}", **one} for number, one in enumerate(actions)]
     return {"id": "tidy", "evaluation_criteria": {"actions": numbered, "reward_basis": ["DB"]}}
 
 
-def done(*calls):
+def done(*calls: dict[str, Any]) -> dict[str, Any]:
     messages = []
     for number, call in enumerate(calls):
         asked = {"id": str(number), **call}
@@ -56,7 +60,11 @@ def done(*calls):
     return {"messages": messages, "termination_reason": "user_stop"}
 
 
-def repair(room, simulation, gold):
+def repair(
+    room: Domain,
+    simulation: dict[str, Any],
+    gold: list[dict[str, Any]] | tuple[dict[str, Any], dict[str, Any], dict[str, Any]],
+) -> Repair:
     return explain(simulation, domain=room, task=task(*gold)).repair
 
 

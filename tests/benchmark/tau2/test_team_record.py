@@ -2,24 +2,38 @@
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from maseval import AgentAdapter, ScriptedModelAdapter, TaskContext
 from maseval.benchmark.tau2.benchmark import Tau2Benchmark
+from maseval.core.engine.participants import Agents
 from maseval.core.messages import MessageHistory
+from maseval.core.model import ModelAdapter
 from maseval.core.outcome import RecordedReport
 from maseval.core.recorded import LoggedCall
+from maseval.core.seeding import SeedGenerator
+from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
+from maseval.core.user import User
 from tests.benchmark.tau2.rooms import Live, conversation, room_domain, room_task
 
 
 class Painter(AgentAdapter):
     """Asks its model for a colour and paints; ``mine`` and ``after`` make two of them alternate."""
 
-    def __init__(self, name, model, tools, mine, after):
+    def __init__(
+        self,
+        name: str,
+        model: ScriptedModelAdapter,
+        tools: dict[str, Any],
+        mine: threading.Event,
+        after: threading.Event,
+    ) -> None:
         super().__init__(None, name)
         self.model, self.tools, self.mine, self.after = model, tools, mine, after
         self.messages = MessageHistory()
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         self.messages.add_message("user", query)
         for step in (self._think, self._paint):
             assert self.mine.wait(60)
@@ -28,25 +42,32 @@ class Painter(AgentAdapter):
             self.after.set()
         return f"{self.name} is done."
 
-    def _think(self):
+    def _think(self) -> None:
         self.colour = self.model.chat([{"role": "user", "content": "Which?"}]).content
         self.messages.add_message("assistant", self.colour)
 
-    def _paint(self):
+    def _paint(self) -> None:
         self.tools["paint"](self.colour)
 
 
 class Chief(AgentAdapter):
     """Lets both painters work at once, and then speaks."""
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         with ThreadPoolExecutor(2) as pool:
             runs = [pool.submit(TaskContext.bind(one.run), query) for one in self.agent]
             return " ".join(run.result() for run in runs)
 
 
 class Crew(Tau2Benchmark):
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+    def setup_agents(
+        self,
+        agent_data: JsonObject,
+        environment: Any,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Agents:
         model = ScriptedModelAdapter(["red", "blue"])
         self.register("models", "agent_model", model)
         first, second = threading.Event(), threading.Event()
@@ -56,7 +77,7 @@ class Crew(Tau2Benchmark):
         chief = Chief([ann, bob], "chief")
         return [chief], {"chief": chief, "ann": ann, "bob": bob}
 
-    def get_model_adapter(self, model_id, **kwargs):
+    def get_model_adapter(self, model_id: str, **kwargs: Any) -> ModelAdapter:
         made = Live([], ["Paint it.", "###STOP###"]).get_model_adapter(model_id, **kwargs)
         return self.register("models", kwargs["register_name"], made)
 

@@ -1,20 +1,24 @@
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2.domains.base import ToolType, is_tool
+from maseval.benchmark.tau2.domains.domain import Domain
+from maseval.benchmark.tau2.review.explain.snapshot import FieldDifference
 from maseval.benchmark.tau2.review.timeline import timeline
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk
 from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, todo_list
 
 
 @pytest.fixture
-def todo(tmp_path):
+def todo(tmp_path: Path) -> Domain:
     return todo_list(tmp_path, task(CREATE, COMPLETE))
 
 
-def places(differences):
+def places(differences: tuple[FieldDifference, ...]) -> list[str]:
     return [str(each.place) for each in differences]
 
 
@@ -56,7 +60,7 @@ def test_one_timeline_leaves_no_trace_in_another(tmp_path, predictable):
         assert after == [[2, 1, 3], [2, 4], [2, 1, 3], [-1, 1]]
 
 
-def conversation(*calls):
+def conversation(*calls: dict[str, Any]) -> dict[str, Any]:
     made = [{"role": "assistant", "tool_calls": [{"id": "c", **each}]} for each in calls]
     answer = {"role": "tool", "id": "c", "content": ""}
     messages = [message for each in made for message in (each, answer)]

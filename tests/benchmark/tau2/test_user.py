@@ -1,5 +1,7 @@
 """The simulated customer: what its model sees, when it stops, and how it works without the loop."""
 
+from typing import Any
+
 import pytest
 
 from maseval import ScriptedModelAdapter, UserError, UserExhaustedError
@@ -17,7 +19,7 @@ def press(times: int = 1) -> str:
     return f"pressed {times}"
 
 
-def user(replies, **settings):
+def user(replies: list[dict[str, Any] | str], **settings: Any) -> Tau2User:
     model = ScriptedModelAdapter(replies)
     return Tau2User(model, "You sit in the dark.", guidelines="Be brief.", **settings)
 

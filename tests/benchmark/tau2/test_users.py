@@ -1,12 +1,14 @@
 """Faults of the simulated user that the record shows: an empty turn, and a value from nowhere."""
 
 from copy import deepcopy
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
 from maseval.benchmark.tau2.review.causes import user_findings
 from maseval.benchmark.tau2.scoring.case import open_case
+from maseval.core.finding import Finding
 from tests.benchmark.tau2.staged import staged
 
 GREETING = "Hi! How can I help you today?"
@@ -15,14 +17,14 @@ ASKED = "Shall I renew the loan of The Salt Road for you?"
 TASK = "renew_own_not_husbands"
 
 
-def call(name, **arguments):
+def call(name: str, **arguments: str) -> list[dict[str, Any]]:
     """A call of the agent, and an answer: nobody replays it here."""
     made = {"id": "1", "name": name, "arguments": arguments, "requestor": "assistant"}
     answer = {"role": "tool", "id": "1", "requestor": "assistant", "content": "Error: not found"}
     return [{"role": "assistant", "content": None, "tool_calls": [made]}, answer]
 
 
-def talk(*turns):
+def talk(*turns: list[dict[str, Any]] | str) -> dict[str, Any]:
     """A conversation in which both sides speak in turn, the user first, with calls between."""
     messages, speaker = [{"role": "assistant", "content": GREETING}], "user"
     for turn in turns:
@@ -34,14 +36,16 @@ def talk(*turns):
     return {"task_id": TASK, "termination_reason": "user_stop", "messages": messages}
 
 
-def findings(simulation, told=None, **keywords):
+def findings(
+    simulation: dict[str, Any], told: str | None = None, **keywords: bool
+) -> tuple[Finding, ...]:
     raw = deepcopy(load_raw_task("library", TASK))
     if told is not None:
         raw["user_scenario"]["instructions"]["task_instructions"] = told
     return user_findings(open_case(simulation, "library", raw, **keywords))
 
 
-def kinds(simulation, told=None):
+def kinds(simulation: dict[str, Any], told: str | None = None) -> list[str]:
     return [each.kind for each in findings(simulation, told)]
 
 

@@ -1,6 +1,8 @@
 import hashlib
 import json
 import logging
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from tests.cli.commandline import maseval
 
 
 @pytest.fixture(autouse=True)
-def no_texts_here(monkeypatch, tmp_path):
+def no_texts_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("MASEVAL_TAU2_TEXTS", raising=False)
     monkeypatch.delenv("MASEVAL_TAU2_DATA", raising=False)
     monkeypatch.setenv("MASEVAL_OFFLINE", "1")
@@ -24,7 +26,7 @@ def no_texts_here(monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def here(monkeypatch, shared_data):
+def here(monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> None:
     monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
 
 
@@ -93,7 +95,7 @@ def test_any_other_word_is_refused():
         wording_of("mine")
 
 
-def played(folder, **settings):
+def played(folder: Path, **settings: Any) -> Live:
     folder.mkdir(exist_ok=True)
     room = room_domain(folder)
     benchmark = Live(["Hello."] * 2, ["Hi", "Bye ###STOP###"] * 2, n_task_repeats=2, **settings)

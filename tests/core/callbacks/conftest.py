@@ -1,5 +1,6 @@
 """A small run to observe: what callbacks see of a benchmark, and its reports."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +59,7 @@ class Rehearsal:
 
 
 @pytest.fixture
-def rehearsal():
+def rehearsal() -> Callable[..., Any]:
     def build(*task_ids: str, repeats: int = 1, queue: type[BaseTaskQueue] = SequentialTaskQueue):
         return Rehearsal(queue([Task(query="hi", id=each) for each in task_ids]), repeats)
 

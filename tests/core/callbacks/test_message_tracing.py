@@ -1,5 +1,7 @@
 import json
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from tests.runs.worlds import AWKWARD_IDS
 class Parrot(AgentAdapter):
     """Answers with what it was asked, after looking it up with a tool."""
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         self.messages = MessageHistory()
         self.messages.add_message("user", query)
         self.messages.add_tool_call([tool_call("echo", {"text": query})])
@@ -23,12 +25,12 @@ class Parrot(AgentAdapter):
         return query
 
 
-def parrot(name, *callbacks):
+def parrot(name: str, *callbacks: MessageTracingAgentCallback) -> Parrot:
     return Parrot(object(), name, callbacks=callbacks)
 
 
 @pytest.fixture
-def spoken(rehearsal):
+def spoken(rehearsal: Callable[..., Any]) -> Callable[..., Any]:
     def build(task_id, **parts):
         traces = {
             "agents": {

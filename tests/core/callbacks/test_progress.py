@@ -1,6 +1,7 @@
 import io
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from maseval.core.callbacks import (
     progress_callback,
 )
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.report import Report
 from tests.core.worlds import FirstOnly
 
 
@@ -22,22 +24,22 @@ class Terminal(io.StringIO):
 class Plain(ProgressBarCallback):
     """Writes down what a bar would show."""
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.seen: list[str] = []
 
-    def _update_description(self, desc):
+    def _update_description(self, desc: str) -> None:
         self.seen.append(f"{desc}: {self.total}")
 
-    def _update_progress(self, current, status):
+    def _update_progress(self, current: int, status: str) -> None:
         self.seen.append(f"{current} {status}")
 
-    def _close_progress_bar(self):
+    def _close_progress_bar(self) -> None:
         self.seen.append("closed")
 
 
 class Rewarding(Plain):
-    def update_metrics(self, report):
+    def update_metrics(self, report: Report) -> dict[str, str]:
         return {"reward": str(report["eval"][0]["reward"])}
 
 

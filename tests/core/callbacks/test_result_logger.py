@@ -1,6 +1,8 @@
 import json
 import logging
 import os
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -10,25 +12,25 @@ from tests.core.worlds import FirstOnly
 
 
 class InMemory(ResultLogger):
-    def __init__(self, **options):
+    def __init__(self, **options: bool) -> None:
         super().__init__(**options)
         self.kept = []
 
-    def log_iteration(self, report):
+    def log_iteration(self, report: Mapping[str, object]) -> None:
         self.kept.append(report)
 
-    def finalize(self):
+    def finalize(self) -> None:
         pass
 
-    def validate(self):
+    def validate(self) -> bool:
         return self.logged == self.expected
 
 
-def file_logger(folder, name="r.jsonl", **options):
+def file_logger(folder: Path, name: str = "r.jsonl", **options: bool) -> FileResultLogger:
     return FileResultLogger(folder, filename_pattern=name, **options)
 
 
-def warned(caplog):
+def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records]
 
 

@@ -3,12 +3,21 @@
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from importlib.metadata import EntryPoint
+from typing import Any
 
 import pytest
 
 from maseval.core.engine import engines
-from maseval.core.engine.engines import CallingThread, ThreadEngine, Threads, WorkerEvent, engine_of
+from maseval.core.engine.engines import (
+    CallingThread,
+    Job,
+    ThreadEngine,
+    Threads,
+    WorkerEvent,
+    engine_of,
+)
 from maseval.core.exceptions import ConfigurationError
 from tests.core.worlds import Diary, Shop, numbered, statuses, tasks
 
@@ -16,18 +25,18 @@ from tests.core.worlds import Diary, Shop, numbered, statuses, tasks
 class Counting:
     """Another engine: threads that are counted, and an event."""
 
-    def __init__(self, most=None):
+    def __init__(self, most: int | None = None) -> None:
         self.most = most
         self.jobs = []
 
-    def workers(self, job):
+    def workers(self, job: Job) -> Threads:
         self.jobs.append(job)
         job.note(WorkerEvent("started", "here", "process 1 on here started"))
         return Threads(job.run, self.most or job.size)
 
 
 @pytest.fixture
-def installed(monkeypatch):
+def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     """A package that offers the engine ``counting``."""
     found = [EntryPoint("counting", f"{__name__}:Counting", engines.GROUP)]
     monkeypatch.setattr(engines, "find_entry_points", lambda group: found)
@@ -94,7 +103,7 @@ def test_threads_need_none_for_one_repetition_at_a_time(monkeypatch):
 
 
 @pytest.fixture
-def workers_alive():
+def workers_alive() -> Callable[..., Any]:
     """Counts the workers that have come since; those given up by other tests may still hang."""
     before = set(threading.enumerate())
 
@@ -158,10 +167,10 @@ def test_a_machine_that_gives_no_more_threads_is_refused_in_words():
 class Starving:
     """Threads that die of a lack of memory once a repetition of the task ``victim`` is over."""
 
-    def __init__(self, victim):
+    def __init__(self, victim: str) -> None:
         self.victim = victim
 
-    def workers(self, job):
+    def workers(self, job: Job) -> Threads:
         def run(repetition):
             result = job.run(repetition)
             if str(repetition.task.id) == self.victim:

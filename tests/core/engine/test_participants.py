@@ -1,44 +1,72 @@
 """Setup hooks are called in order, with or without seeds."""
 
+from typing import Any
+
+from maseval.core.seeding import DefaultSeedGenerator, SeedGenerator
+from maseval.core.task.task import Task
+from maseval.core.tracing import JsonObject
+from maseval.core.user import User
 from tests.core.worlds import Customer, Judge, Shop, Worker, World, only, tasks
 
 
 class Seeded(Shop):
-    def setup_environment(self, agent_data, task, seed_generator):
+    def setup_environment(
+        self, agent_data: dict[str, str], task: Task, seed_generator: DefaultSeedGenerator
+    ) -> World:
         self.called = [("environment", agent_data, task.id, seed_generator.derive_seed("env"))]
         return World({})
 
-    def setup_user(self, agent_data, environment, task, seed_generator):
+    def setup_user(
+        self, agent_data: JsonObject, environment: Any, task: Task, seed_generator: SeedGenerator
+    ) -> User | None:
         self.called.append(("user", agent_data, type(environment), seed_generator is not None))
         return Customer("hello", "bye")
 
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+    def setup_agents(
+        self,
+        agent_data: dict[str, str],
+        environment: World,
+        task: Task,
+        user: Customer,
+        seed_generator: DefaultSeedGenerator,
+    ) -> tuple[tuple[Worker], dict[str, Any]]:
         self.called.append(("agents", agent_data, type(user), seed_generator is not None))
         worker = Worker()
         return (worker,), {"main": worker, "helper": Worker()}
 
-    def setup_evaluators(self, environment, task, agents, user, seed_generator):
+    def setup_evaluators(
+        self,
+        environment: World,
+        task: Task,
+        agents: tuple[Worker],
+        user: Customer,
+        seed_generator: DefaultSeedGenerator,
+    ) -> tuple[Judge]:
         self.called.append(("evaluators", len(agents), type(user), seed_generator is not None))
         return (Judge(task, environment, user),)
 
 
 class Seedless(Shop):
-    def setup_environment(self, agent_data, task):
+    def setup_environment(self, agent_data: dict[str, Any], task: Task) -> World:
         return World({})
 
-    def setup_user(self, agent_data, environment, task):
+    def setup_user(self, agent_data: JsonObject, environment: Any, task: Task) -> User | None:
         return None
 
-    def setup_agents(self, agent_data, environment, task, user):
+    def setup_agents(
+        self, agent_data: dict[str, Any], environment: World, task: Task, user: None
+    ) -> tuple[list[Worker], dict[str, Any]]:
         worker = Worker()
         return [worker], {"worker": worker}
 
-    def setup_evaluators(self, environment, task, agents, user):
+    def setup_evaluators(
+        self, environment: World, task: Task, agents: list[Worker], user: None
+    ) -> list[Judge]:
         return [Judge(task, environment)]
 
 
 class Sweeping(Shop):
-    def setup_environment(self, *args, **kwargs):
+    def setup_environment(self, *args: Task | dict[str, Any], **kwargs: Any) -> World:
         self.kwargs = kwargs
         return World({})
 

@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +29,7 @@ PATIENCE = 60
 
 
 @pytest.fixture(autouse=True)
-def settings_are_put_back():
+def settings_are_put_back() -> Iterator[None]:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(0.005)
     yield
@@ -56,10 +58,10 @@ def test_a_longer_switch_interval_of_the_process_stays():
 class Handler:
     """Remembers which signals it got."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.seen = []
 
-    def __call__(self, number, frame):
+    def __call__(self, number: int, frame: Any) -> None:
         self.seen.append(number)
 
 

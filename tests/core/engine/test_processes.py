@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from tests.waiting import wait_until
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 
-def work_on(batch):
+def work_on(batch: Any) -> Any:
     if batch == "poison":
         os.kill(os.getpid(), signal.SIGKILL)
     return 1 / batch
@@ -35,7 +36,7 @@ def test_results_come_in_order_and_what_raises_or_dies_is_left_to_the_caller():
     assert [results[each] for each in (1, 2, 5)] == [1.0, 0.5, 0.2]
 
 
-def leave_another_behind(channel):
+def leave_another_behind(channel: Any) -> None:
     if (other := os.fork()) == 0:
         time.sleep(600)
     channel.send(other)

@@ -1,6 +1,8 @@
 """What the runner takes from a queue: one that learns, and one of the user's own."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -9,6 +11,7 @@ from maseval import (
     BaseTaskQueue,
 )
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError, TaskFormatError
+from maseval.core.task.task import Task
 from tests.core.worlds import Diary, Shop, numbered, statuses, tasks
 
 
@@ -17,14 +20,14 @@ class Narrowing(AdaptiveTaskQueue):
 
     enough = 100
 
-    def initial_state(self):
+    def initial_state(self) -> dict[str, object]:
         return {"seen": []}
 
-    def select_next_task(self, remaining, state):
+    def select_next_task(self, remaining: Sequence[Task], state: dict[str, object]) -> Task | None:
         self.selections = [*getattr(self, "selections", []), list(state["seen"])]
         return remaining[-1] if len(state["seen"]) < self.enough else None
 
-    def update_state(self, task, report, state):
+    def update_state(self, task: Task, report: Any, state: dict[str, Any]) -> dict[str, Any]:
         return {"seen": [*state["seen"], (task.id, report["repeat_idx"])]}
 
 
@@ -65,11 +68,11 @@ def test_the_second_run_of_an_adaptive_queue_begins_afresh_and_it_is_heard_once(
 class Own(BaseTaskQueue):
     """A queue of the user's own, with an order of its own."""
 
-    def __init__(self, listed, order):
+    def __init__(self, listed: list[Task], order: list[RuntimeError | Task | str]) -> None:
         super().__init__(listed)
         self.order = order
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Task | str]:
         for each in self.order:
             if isinstance(each, Exception):
                 raise each

@@ -2,6 +2,8 @@
 
 import threading
 import typing
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from tests.core.worlds import Shop, Worker, World, failing, only
 KEYS = list(typing.get_type_hints(Report))
 
 
-def run_one(shop: Shop, **protocol):
+def run_one(shop: Shop, **protocol: float) -> dict[str, Any]:
     return only(shop.run(Task("go", id="t", protocol=TaskProtocol(**protocol))))
 
 
@@ -135,7 +137,7 @@ def test_an_exception_in_an_evaluator_is_a_failed_evaluation(error):
 
 
 @pytest.fixture
-def overrun(ticks):
+def overrun(ticks: Any) -> Iterator[Callable[..., Any]]:
     """A hook in which the deadline passes, and which does not return while the test runs."""
     over = threading.Event()
 

@@ -1,6 +1,8 @@
 """Announcer: every callback hears every event; one that fails stops nothing."""
 
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -69,7 +71,7 @@ def test_a_callback_may_refuse_a_run_before_anything_has_run(tmp_path):
         Shop(callbacks=[logger], progress_bar=False).run(tasks(2))
 
 
-def refused(answered_before=False):
+def refused(answered_before: bool = False) -> AuthenticationError:
     error = AuthenticationError("bad key", provider="acme", model_id="m", status=401)
     error.details["answered_before"] = answered_before
     return error
@@ -113,7 +115,7 @@ def test_other_ends_are_no_reason_to_stop(end):
     cause.raise_if_found(finished=10)
 
 
-def asking(*replies, model_id):
+def asking(*replies: AuthenticationError | str, model_id: str) -> Callable[..., Any]:
     """Agents that share one script, each through an adapter of its own."""
     script, lock = iter(replies), threading.Lock()
 

@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,11 @@ from maseval import commands
 from maseval.commands import tau2
 from maseval.core.engine import processes
 from maseval.core.engine.processes import ProcessEngine
+from maseval.core.environment import Environment
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.seeding import SeedGenerator
+from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
 from maseval.runs import RunFolder
 from tests.core.engine.gated import GATE
 from tests.normalised import normalise
@@ -29,11 +35,13 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 class Deadly(BookingBenchmark):
     """Kills its process at some tasks, each once, or one of them every time."""
 
-    def __init__(self, folder, always=()):
+    def __init__(self, folder: Path, always: list[str] | tuple[Any, ...] = ()) -> None:
         super().__init__(progress_bar=False, num_workers=3)
         self.folder, self.always = str(folder), always
 
-    def setup_environment(self, agent_data, task, seed_generator):
+    def setup_environment(
+        self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
+    ) -> Environment:
         died = Path(self.folder) / str(task.id)
         if task.id in self.always or not died.exists():
             died.touch()
@@ -41,7 +49,7 @@ class Deadly(BookingBenchmark):
         return super().setup_environment(agent_data, task, seed_generator)
 
 
-def reports_of(folder):
+def reports_of(folder: Path) -> set[str]:
     return {
         json.dumps(normalise(each), sort_keys=True) for each in RunFolder.read(folder).reports()
     }
@@ -107,7 +115,9 @@ def test_a_simulation_that_ends_its_process_every_time_is_given_up_alone(tmp_pat
 class Torn(BookingBenchmark):
     """Writes where it should not."""
 
-    def setup_environment(self, agent_data, task, seed_generator):
+    def setup_environment(
+        self, agent_data: JsonObject, task: Task, seed_generator: SeedGenerator
+    ) -> Environment:
         for name in os.listdir("/proc/self/fd"):
             with suppress(OSError):
                 if os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
@@ -150,11 +160,11 @@ def test_the_rounds_of_a_run_are_served_by_processes_that_are_started_once(tmp_p
 class OnlyHere:
     """A value that no process but its own can read."""
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[int]]:
         return refuse_elsewhere, (os.getpid(),)
 
 
-def refuse_elsewhere(pid):
+def refuse_elsewhere(pid: Any) -> Any:
     if pid != os.getpid():
         raise LookupError("a class that is not known here")
     return OnlyHere()
@@ -270,9 +280,9 @@ def test_a_kill_in_the_middle_changes_no_result(victim, tmp_path, monkeypatch):
     assert finished < reports_of(folder) == reports_of(tmp_path / "here")
 
 
-def command_of(process):
+def command_of(process: str) -> str:
     return Path(f"/proc/{process}/cmdline").read_text()
 
 
-def children_of(process):
+def children_of(process: int) -> list[str]:
     return Path(f"/proc/{process}/task/{process}/children").read_text().split()

@@ -4,7 +4,9 @@ import asyncio
 import contextvars
 import threading
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -21,6 +23,7 @@ from maseval import (
     TraceableMixin,
     UserError,
 )
+from maseval.core.tracing import JsonObject
 from tests.core.worlds import Diary, Shop, World, answer, failing, numbered, only, statuses, tasks
 
 
@@ -96,14 +99,14 @@ def test_callbacks_added_later_too_are_called_in_the_calling_thread(workers):
 class Prison:
     """An agent that hangs until it is released; what it does later must not count."""
 
-    def __init__(self, ticks, shop_of):
+    def __init__(self, ticks: Any, shop_of: Callable[..., Any]) -> None:
         self.ticks = ticks
         self.release = threading.Event()
         self.out = threading.Event()
         self.log = {"steps": ["before"], "type": "Log"}
         self.shop_of = shop_of
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         prison = self
 
         class Notes(TraceableMixin):
@@ -126,7 +129,7 @@ class Prison:
         return "too late"
 
 
-def limited(task_id, seconds=600.0, **protocol):
+def limited(task_id: str, seconds: float = 600.0, **protocol: Any) -> Task:
     return Task("go", id=task_id, protocol=TaskProtocol(timeout_seconds=seconds, **protocol))
 
 
@@ -182,7 +185,7 @@ def test_a_deadline_without_end_can_be_waited_for():
     assert set(statuses(reports).values()) == {"success"}
 
 
-def flaky(*errors):
+def flaky(*errors: Exception) -> Callable[..., Any]:
     """An agent that fails once with each error, and then answers."""
     left = list(errors)
 
@@ -316,10 +319,10 @@ def test_after_a_timeout_the_retries_for_other_failures_are_still_there(ticks):
 class Marked(TraceableMixin):
     """A component that knows which task it was made for."""
 
-    def __init__(self, query):
+    def __init__(self, query: str) -> None:
         self.query = query
 
-    def gather_traces(self):
+    def gather_traces(self) -> JsonObject:
         return {"query": self.query}
 
 

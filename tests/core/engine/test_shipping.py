@@ -2,13 +2,15 @@
 
 import json
 import pickle
+from typing import Any
 
 import pytest
 
 from maseval import BenchmarkCallback, ScriptedModelAdapter, Task, register_model, resolve_model
 from maseval.core import call_policy, model
+from maseval.core.benchmark import Benchmark
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
-from maseval.core.engine.engines import CallingThread
+from maseval.core.engine.engines import CallingThread, Job
 from maseval.core.engine.parcel import (
     ProcessSettings,
     WorkResult,
@@ -17,6 +19,7 @@ from maseval.core.engine.parcel import (
     worker_setting,
 )
 from maseval.core.engine.repetition import RepetitionResult
+from maseval.core.tracing import JsonObject
 from tests.core.worlds import Shop, failing, numbered, only
 from tests.normalised import normalise
 from tests.runs.worlds import desk
@@ -25,10 +28,10 @@ from tests.runs.worlds import desk
 class Pickling:
     """An engine whose worker knows only what can be pickled."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.settings = []
 
-    def workers(self, job):
+    def workers(self, job: Job) -> CallingThread:
         shared = pickle.dumps(worker_setting(job.setting))
 
         def run(repetition):
@@ -44,17 +47,17 @@ class Pickling:
 class Counter(BenchmarkCallback):
     """A callback with traces of its own."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.ended = 0
 
-    def on_task_repeat_end(self, benchmark, report):
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Any) -> None:
         self.ended += 1
 
-    def gather_traces(self):
+    def gather_traces(self) -> JsonObject:
         return {**super().gather_traces(), "kind": "counter"}
 
 
-def normal(reports):
+def normal(reports: list[dict[str, Any]]) -> list[str]:
     return [json.dumps(normalise(report)) for report in reports]
 
 
@@ -105,11 +108,11 @@ def test_a_copy_counts_by_itself():
 
 
 @pytest.fixture(autouse=True)
-def policy(monkeypatch):
+def policy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_policy, "_default", CallPolicy(max_attempts=2))
 
 
-def mine(name, **options):
+def mine(name: str, **options: Any) -> ScriptedModelAdapter:
     return ScriptedModelAdapter([name])
 
 

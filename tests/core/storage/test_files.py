@@ -3,7 +3,10 @@ import gc
 import json
 import stat
 import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,7 +76,7 @@ def test_a_new_file_has_the_usual_permissions(tmp_path):
 
 
 @pytest.fixture
-def opened(tmp_path):
+def opened(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Opens one file again and again."""
     files = []
 

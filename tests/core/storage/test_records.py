@@ -4,7 +4,9 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,14 +29,14 @@ def script(code: str, *arguments: object) -> list[str]:
     return [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)]
 
 
-def written(path, *records):
+def written(path: Path, *records: dict[str, Any]) -> Path:
     with RecordWriter(path) as writer:
         for record in records:
             writer.append(record)
     return path
 
 
-def read_records(path):
+def read_records(path: Path) -> tuple[list[dict[str, Any]], str | None]:
     """The whole records of a file, and the text of a last line that was cut off."""
     torn = []
     records = list(iter_records(path, on_torn=torn.append))
@@ -174,7 +176,7 @@ KEPT = (
 )
 
 
-def line(record):
+def line(record: dict[str, Any]) -> bytes:
     return seal_json(strict_json.dumps(record)) + b"\n"
 
 
@@ -231,7 +233,7 @@ FULL = OSError(28, "No space left on device", "r.jsonl")
 
 
 @pytest.fixture
-def read_only_folder(monkeypatch):
+def read_only_folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder that this process may not write to; an administrator becomes nobody for it."""
     folder, scratch = Path(tempfile.mkdtemp()), Path(tempfile.mkdtemp())
     folder.chmod(0o555)
@@ -248,7 +250,7 @@ def read_only_folder(monkeypatch):
     shutil.rmtree(scratch)
 
 
-def report(task_id):
+def report(task_id: str) -> dict[str, Any]:
     return {"task_id": task_id, "repeat_idx": 0}
 
 

@@ -22,7 +22,7 @@ class Sulking:
 
 
 class Busy(dict[str, object]):
-    def items(self) -> object:  # type: ignore[override]
+    def items(self) -> object:
         raise RuntimeError("changed size during iteration")
 
 

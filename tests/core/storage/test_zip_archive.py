@@ -6,16 +6,18 @@ import struct
 import warnings
 import zipfile
 from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.core.storage import zip_archive
-from maseval.core.storage.zip_archive import ArchiveError, ArchiveWriter, open_archive
+from maseval.core.storage.zip_archive import ArchiveError, ArchiveWriter, FileDigest, open_archive
 
 EXPECTED = ("a.json", "b.txt")
 
 
-def written(path, **files):
+def written(path: Path, **files: Any) -> dict[str, Any]:
     with path.open("wb") as file:
         archive = ArchiveWriter(file)
         found = {name: archive.add(name, io.BytesIO(text)) for name, text in files.items()}
@@ -23,14 +25,14 @@ def written(path, **files):
     return found
 
 
-def read(path, name="a.json", most=None):
+def read(path: Path, name: str = "a.json", most: int | None = None) -> tuple[bytes, FileDigest]:
     with open_archive(path, EXPECTED) as archive:
         target = io.BytesIO()
         digest = archive.copy(name, target, most)
     return target.getvalue(), digest
 
 
-def hostile(path, *entries):
+def hostile(path: Path, *entries: tuple[str | zipfile.ZipInfo, str]) -> Path:
     """An archive with entries of any kind: (name or ZipInfo, content)."""
     with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of a name that is there twice
@@ -39,7 +41,7 @@ def hostile(path, *entries):
     return path
 
 
-def entry(name, mode):
+def entry(name: str, mode: int) -> zipfile.ZipInfo:
     info = zipfile.ZipInfo(name)
     info.external_attr = mode << 16
     return info
@@ -87,7 +89,7 @@ def test_a_name_that_is_not_expected_is_refused(name, tmp_path):
         read(path)
 
 
-def _rename_last(path, name):
+def _rename_last(path: Path, name: bytes) -> None:
     """Give the last entry a name byte by byte: the library would tidy some of them."""
     raw = path.read_bytes()
     first, last, end = (raw.index(b"PK\1\2"), raw.rindex(b"PK\1\2"), raw.rindex(b"PK\5\6"))

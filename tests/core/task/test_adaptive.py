@@ -3,11 +3,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maseval.core.exceptions import HookResultError
+from maseval.core.task.task import Task
 from tests.core import worlds
 from tests.core.task.building import InOrder, ids, task, tasks
 
 
-def finish(queue, a_task, repeat_idx=0):
+def finish(queue: InOrder, a_task: Task, repeat_idx: int = 0) -> None:
     report = {"task_id": a_task.id, "repeat_idx": repeat_idx, "status": "success"}
     queue.on_task_repeat_end(None, report)
 

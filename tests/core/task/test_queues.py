@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -37,7 +38,7 @@ any_task = st.builds(
 )
 
 
-def as_dict(a_task):
+def as_dict(a_task: Task) -> dict[str, Any]:
     names = ("query", "id", "environment_data", "user_data", "evaluation_data", "metadata")
     return {name: getattr(a_task, name) for name in names} | {"protocol": a_task.protocol.to_dict()}
 

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_indices_that_are_none_are_refused(wrong, words):
 class Array:
     """A list as NumPy has it."""
 
-    def tolist(self):
+    def tolist(self) -> list[int]:
         return [2, 0]
 
 
@@ -93,7 +94,7 @@ def test_a_file_of_anchor_points_that_is_not_there_is_named(tmp_path):
 class Loud:
     """Would be noticed if it were read."""
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
         return (pytest.fail, ("the pickle was read",))
 
 

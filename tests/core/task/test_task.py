@@ -8,7 +8,7 @@ from maseval.core.exceptions import ConfigurationError, TaskFormatError, TaskFro
 from maseval.core.task import FrozenDict, Task, TaskProtocol
 
 
-def frozen_task():
+def frozen_task() -> Task:
     return Task(
         "Hi",
         id="t",

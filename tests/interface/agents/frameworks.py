@@ -11,11 +11,13 @@ from typing import Any, ClassVar
 
 import pytest
 
+from maseval import ScriptedModelAdapter
 from maseval.core.event_loop import run_async
+from maseval.core.scripted import Reply
 from maseval.core.tool import inline_references
 from maseval.interface.agents import camel, langgraph, llamaindex, openai_agents, pydantic_ai
 from maseval.interface.agents import smolagents as smol
-from tests.interface.agents.framework import Framework
+from tests.interface.agents.framework import Definitions, Framework
 from tests.interface.agents.langgraph import graphs
 from tests.interface.agents.schemas import changed, without_titles
 from tests.interface.agents.served import KEY, UNREADABLE
@@ -29,37 +31,45 @@ class Smolagents(Framework):
     logs_turns = False
     unreadable = tuple(body for body in UNREADABLE if body != {"hello": 1})
 
-    def model(self, url, name, **options):
+    def model(self, url: str, name: str, **options: Any) -> Any:
         client = {"max_retries": 0, **options}
         sdk = import_module("smolagents")
         return sdk.OpenAIModel(name, url, KEY, client_kwargs=client, retry=False, temperature=0.0)
 
-    def agent(self, model, tools, instructions, *, kind="ToolCallingAgent", **options):
+    def agent(
+        self,
+        model: Any,
+        tools: list[Any],
+        instructions: str,
+        *,
+        kind: str = "ToolCallingAgent",
+        **options: Any,
+    ) -> Any:
         sdk = import_module("smolagents")
         quiet = {"verbosity_level": sdk.LogLevel.OFF}
         return getattr(sdk, kind)(
             tools=tools, model=model, instructions=instructions, **quiet | options
         )
 
-    def limit_of_agent(self, limit):
+    def limit_of_agent(self, limit: int) -> dict[str, Any]:
         return {"max_steps": limit}
 
     asking = {"name": "expert", "arguments": {"task": "What now?"}}  # noqa: RUF012
 
-    def naming(self, name):
+    def naming(self, name: str) -> dict[str, Any]:
         return {"name": name, "description": "Knows."}
 
-    def led_by(self, url, member):
+    def led_by(self, url: str, member: Any) -> Any:
         return self.make(url, managed_agents=[member])
 
-    def close_model(self, model):
+    def close_model(self, model: Any) -> None:
         model.client.close()
 
     @staticmethod
-    def say(text):
+    def say(text: str) -> Reply:
         return {"name": "final_answer", "arguments": {"answer": text}}
 
-    def told(self, definitions):
+    def told(self, definitions: Definitions) -> Definitions:
         def top_level_only(parameters):
             parameters = inline_references(parameters)
             assert parameters.keys() <= {"type", "properties", "required", "title"}
@@ -68,26 +78,26 @@ class Smolagents(Framework):
 
         return changed(definitions, top_level_only)
 
-    def offered(self, model):
+    def offered(self, model: ScriptedModelAdapter) -> Definitions:
         *given, last = model.requests[-1]["tools"]
         assert last["function"]["name"] == "final_answer"
         return given
 
-    def texts(self, messages):
+    def texts(self, messages: list[dict[str, Any]]) -> list[str]:
         parts = [part for message in messages for part in message["content"]]
         return [part["text"] for part in parts if part["type"] == "text"]
 
-    def results(self, model):
+    def results(self, model: ScriptedModelAdapter) -> list[str]:
         return self._headed("Observation:\n", model.requests[-1]["messages"])
 
-    def asked(self, messages):
+    def asked(self, messages: list[dict[str, Any]]) -> list[str]:
         return self._headed("New task:\n", messages)
 
-    def _headed(self, heading, messages):
+    def _headed(self, heading: str, messages: list[dict[str, Any]]) -> list[str]:
         """All is the user's, under headings; a new task may stand below an observation."""
         return [text.split(heading)[1] for text in self.texts(messages) if heading in text]
 
-    def keeps(self, instructions, system):
+    def keeps(self, instructions: str, system: list[dict[str, Any]]) -> bool:
         (prompt,) = system
         return prompt["role"] == "system" and instructions in prompt["content"]
 
@@ -101,31 +111,31 @@ class LangGraph(Framework):
     page_calls = ()
     graph: ClassVar[Callable[..., Any]] = graphs.agent_graph
 
-    def model(self, url, name, **options):
+    def model(self, url: str, name: str, **options: Any) -> Any:
         return graphs.chat_model(url, name, **options)
 
-    def agent(self, model, tools, instructions, **options):
+    def agent(self, model: Any, tools: list[Any], instructions: str, **options: Any) -> Any:
         return type(self).graph(model, tools, system_prompt=instructions, **options)
 
-    def limit_of_adapter(self, limit):
+    def limit_of_adapter(self, limit: int) -> dict[str, Any]:
         return {"config": {"recursion_limit": 2 * limit}}  # to ask and to call are two steps
 
-    def answer_of(self, member, request):
+    def answer_of(self, member: Any, request: str) -> str:
         return member.invoke({"messages": [("user", request)]})["messages"][-1].content
 
-    def close_model(self, model):
+    def close_model(self, model: Any) -> None:
         model.root_client.close()
         run_async(model.root_async_client.close())
 
-    def as_json(self, value):
+    def as_json(self, value: object) -> str:
         return json.dumps(value, ensure_ascii=False)
 
-    def told(self, definitions):
+    def told(self, definitions: Definitions) -> Definitions:
         return changed(
             definitions, lambda parameters: without_titles(inline_references(parameters))
         )
 
-    def offered(self, model):
+    def offered(self, model: ScriptedModelAdapter) -> Definitions:
         return without_titles(super().offered(model))  # some are left in place
 
 
@@ -161,7 +171,7 @@ class LlamaIndex(Framework):
     # It streams, and a stream without a choice is to LlamaIndex one that says nothing.
     unreadable = (*UNREADABLE[:2], UNREADABLE[-1])
 
-    def model(self, url, name, **options):
+    def model(self, url: str, name: str, **options: Any) -> Any:
         with_usage = {"stream_options": {"include_usage": True}}
         settings = {"max_retries": 0, "context_window": 100_000, "additional_kwargs": with_usage}
         return import_module("llama_index.llms.openai_like").OpenAILike(
@@ -173,29 +183,29 @@ class LlamaIndex(Framework):
             **settings | options,
         )
 
-    def agent(self, model, tools, instructions, **options):
+    def agent(self, model: Any, tools: list[Any], instructions: str, **options: Any) -> Any:
         kind = import_module("llama_index.core.agent.workflow").FunctionAgent
         return kind(llm=model, tools=tools, system_prompt=instructions, **options)
 
-    def limit_of_adapter(self, limit):
+    def limit_of_adapter(self, limit: int) -> dict[str, Any]:
         return {"max_iterations": limit}
 
-    def naming(self, name):
+    def naming(self, name: str) -> dict[str, Any]:
         return {"name": name, "description": "Knows."}
 
-    def answer_of(self, member, request):
+    def answer_of(self, member: Any, request: str) -> str:
         async def answer():
             return str(await member.run(user_msg=request))
 
         return run_async(answer())
 
-    def close_model(self, model):
+    def close_model(self, model: Any) -> None:
         if model._client is not None:
             model._client.close()
         if model._aclient is not None:
             run_async(model._aclient.close())
 
-    def told(self, definitions):
+    def told(self, definitions: Definitions) -> Definitions:
         def closed(parameters):
             rest = {key: value for key, value in parameters.items() if key != "title"}
             return {**rest, "additionalProperties": False}
@@ -208,7 +218,7 @@ class LlamaIndexWhole(LlamaIndex):
 
     variant = True
 
-    def agent(self, model, tools, instructions, **options):
+    def agent(self, model: Any, tools: Any, instructions: str, **options: Any) -> Any:
         return super().agent(model, tools, instructions, **{"streaming": False, **options})
 
 
@@ -219,7 +229,7 @@ class Camel(Framework):
     at_limit = "reached max_iteration=3"
     starts_afresh = False
 
-    def model(self, url, name, **options):
+    def model(self, url: str, name: str, **options: Any) -> Any:
         made = import_module("camel.models").ModelFactory.create(
             "openai-compatible-model",
             name,
@@ -231,20 +241,20 @@ class Camel(Framework):
         made.preprocess_messages = list
         return made
 
-    def agent(self, model, tools, instructions, **options):
+    def agent(self, model: Any, tools: list[Any], instructions: str, **options: Any) -> Any:
         whole = {"summarize_threshold": None, "token_limit": 10**9, "retry_attempts": 1}
         kind = import_module("camel.agents").ChatAgent
         return kind(instructions, model, tools=tools, **whole | options)
 
-    def limit_of_agent(self, limit):
+    def limit_of_agent(self, limit: int) -> dict[str, Any]:
         return {"max_iteration": limit}
 
     member_name = "member 1"
 
-    def naming(self, name):
+    def naming(self, name: str) -> dict[str, Any]:
         return {}
 
-    def answer_of(self, member, request):
+    def answer_of(self, member: Any, request: str) -> str:
         return member.step(request).msgs[0].content
 
 
@@ -255,23 +265,23 @@ class OpenAIAgents(Framework):
     tells_filtered = True
     kept_of_failure = ("user",)
 
-    def model(self, url, name, **options):
+    def model(self, url: str, name: str, **options: Any) -> Any:
         return import_module("agents").OpenAIChatCompletionsModel(name, async_client(url, options))
 
-    def agent(self, model, tools, instructions, **options):
+    def agent(self, model: Any, tools: list[Any], instructions: str, **options: Any) -> Any:
         kind, named = import_module("agents").Agent, {"name": "clerk", **options}
         return kind(model=model, tools=tools, instructions=instructions, **named)
 
-    def limit_of_adapter(self, limit):
+    def limit_of_adapter(self, limit: int) -> dict[str, Any]:
         return {"max_turns": limit}
 
-    def answer_of(self, member, request):
+    def answer_of(self, member: Any, request: str) -> str:
         return run_async(import_module("agents").Runner.run(member, request)).final_output
 
-    def close_model(self, model):
+    def close_model(self, model: Any) -> None:
         run_async(model._client.close())
 
-    def told(self, definitions):
+    def told(self, definitions: Definitions) -> Definitions:
         return changed(definitions, strict=False)
 
 
@@ -281,7 +291,7 @@ class PydanticAI(Framework):
     at_limit = "request_limit of 3"
     tells_filtered = True
 
-    def model(self, url, name, *, profile=None, **options):
+    def model(self, url: str, name: str, *, profile: Any = None, **options: Any) -> Any:
         openai = import_module("pydantic_ai.providers.openai")
         return import_module("pydantic_ai.models.openai").OpenAIChatModel(
             name,
@@ -289,17 +299,17 @@ class PydanticAI(Framework):
             profile={"json_schema_transformer": None} if profile is None else profile,
         )
 
-    def agent(self, model, tools, instructions, **options):
+    def agent(self, model: Any, tools: list[Any], instructions: str, **options: Any) -> Any:
         kind = import_module("pydantic_ai").Agent
         return kind(model, tools=tools, instructions=instructions, **options)
 
-    def limit_of_adapter(self, limit):
+    def limit_of_adapter(self, limit: int) -> dict[str, Any]:
         return {"usage_limits": import_module("pydantic_ai").UsageLimits(request_limit=limit)}
 
-    def answer_of(self, member, request):
+    def answer_of(self, member: Any, request: str) -> str:
         return run_async(member.run(request)).output
 
-    def close_model(self, model):
+    def close_model(self, model: Any) -> None:
         run_async(model.client.close())
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from maseval import ScriptedModelAdapter
 from maseval.benchmark.tau2 import Tau2Environment
@@ -100,7 +101,9 @@ UNREADABLE = [
 
 
 @contextmanager
-def served(*replies: Reply, name=NAME, **options) -> Iterator[tuple[ScriptedModelAdapter, str]]:
+def served(
+    *replies: Reply, name: str = NAME, **options: Any
+) -> Iterator[tuple[ScriptedModelAdapter, str]]:
     """A model that plays the replies, and the URL where it does so, under ``name``."""
     model = ScriptedModelAdapter(replies, model_id=name, **options)
     with ModelServer(model) as server:

@@ -7,11 +7,16 @@ the adapter unharmed.
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from maseval import AgentAdapter, Report, ScriptedModelAdapter, Task
 from maseval.benchmark.tau2 import Tau2Benchmark, Tau2Environment, load_tasks
 from maseval.benchmark.tau2.players.rehearsal import make_model
 from maseval.benchmark.tau2.players.scripted import make_user
+from maseval.core.engine.participants import Agents
+from maseval.core.seeding import SeedGenerator
+from maseval.core.tracing import JsonObject
+from maseval.core.user import User
 from maseval.server import ModelServer
 
 MakeAgent = Callable[[Tau2Environment, str, str], AgentAdapter]
@@ -39,16 +44,29 @@ class Solved:
 
 
 class Rehearsed(Tau2Benchmark):
-    def __init__(self, make: MakeAgent, server: ModelServer, player: str, **options) -> None:
+    def __init__(self, make: MakeAgent, server: ModelServer, player: str, **options: int) -> None:
         super().__init__(progress_bar=False, seed=7, **options)
         self.make, self.server, self.player = make, server, player
         self.solved = Solved()
         self.numbers = itertools.count()
 
-    def setup_user(self, agent_data, environment, task, seed_generator):
+    def setup_user(
+        self,
+        agent_data: dict[str, object],
+        environment: Tau2Environment,
+        task: Task,
+        seed_generator: SeedGenerator,
+    ) -> User | None:
         return make_user(task, environment)
 
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+    def setup_agents(
+        self,
+        agent_data: JsonObject,
+        environment: Any,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Agents:
         name = f"{self.player}-{next(self.numbers)}"
         model = make_model(self.player, task, environment, model_id=name)
         self.solved.models[self.server.add(model)] = model
@@ -69,7 +87,7 @@ def solve(
     ids: Sequence[str] = ("0",),
     *,
     player: str = "gold",
-    **options,
+    **options: int,
 ) -> Solved:
     """Run the tasks with agents made by ``make``; ``options`` are the benchmark's."""
     with ModelServer() as server:

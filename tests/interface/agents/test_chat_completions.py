@@ -2,12 +2,15 @@
 
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import ScriptedModelAdapter, Task, resolve_model
 from maseval.benchmark.tau2 import load_tasks
+from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.scripted import GOODBYE
 from maseval.commands import tau2
 from maseval.core.agent import AgentAdapter
@@ -23,21 +26,23 @@ from tests.interface.libraries import needing
 PAGE = Path(__file__).parents[3] / "docs" / "agents" / "http.md"
 
 
-def over_http(test):
+def over_http(test: Callable[..., Any]) -> Callable[..., Any]:
     data = (pytest.mark.data, pytest.mark.usefixtures("tau2_data"))
     for mark in (*data, *needing("openai")):
         test = mark(test)
     return test
 
 
-def behind_http(environment, base_url, name):
+def behind_http(
+    environment: Tau2Environment, base_url: str, name: str
+) -> ChatCompletionsAgentAdapter:
     model = resolve_model(f"openai/{name}", base_url=base_url, api_key="key-1234")
     return ChatCompletionsAgentAdapter(
         model, tools=environment.tools, instructions=environment.policy
     )
 
 
-def first_of(domain) -> Task:
+def first_of(domain: str) -> Task:
     return load_tasks(domain).to_list()[0]
 
 
@@ -51,17 +56,17 @@ def weigh(item: str, times: int = 1) -> str:
     return f"{item!r} {times!r} ü"
 
 
-def agent_of(*replies, **options):
+def agent_of(*replies: object, **options: Any) -> ChatCompletionsAgentAdapter:
     model = ScriptedModelAdapter(replies, model_id="remote")
     return ChatCompletionsAgentAdapter(model, **{"tools": [weigh], **options})
 
 
-def raw_call(arguments, name="weigh", call_id="c1"):
+def raw_call(arguments: str, name: str = "weigh", call_id: str = "c1") -> ChatResponse:
     function = {"name": name, "arguments": arguments}
     return ChatResponse(tool_calls=[{"id": call_id, "type": "function", "function": function}])
 
 
-def results_of(agent):
+def results_of(agent: ChatCompletionsAgentAdapter) -> list[str]:
     return [message["content"] for message in agent.get_messages().filter_by_role("tool")]
 
 
@@ -191,7 +196,7 @@ def test_only_the_agents_own_faults_are_told_to_it():
 
 @pytest.mark.data
 @pytest.mark.usefixtures("tau2_data")
-def test_an_empty_answer_is_the_agents_failure():
+def test_an_empty_answer_is_the_agents_failure() -> None:
     class Silent(Rehearsed):
         def setup_agents(self, agent_data, environment, task, user, seed_generator):
             agent = agent_of(ChatResponse(content=None))

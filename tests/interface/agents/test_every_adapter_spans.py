@@ -1,17 +1,18 @@
 """A trace shows the agents of all frameworks alike."""
 
 from itertools import pairwise
+from typing import Any
 
 from maseval.benchmark.tau2 import load_tasks
 from maseval.interface.telemetry.simulation import simulation_span
 from tests.interface.agents.solving import solve
 
 
-def tree(span):
+def tree(span: Any) -> list[list[list[Any]] | str]:
     return [span.name, [tree(child) for child in span.children]]
 
 
-def every(span):
+def every(span: Any) -> list[Any]:
     return [span, *(found for child in span.children for found in every(child))]
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from maseval.core.outcome import RecordedReport
+from maseval.core.usage import TokenUsage
 from tests.interface.agents.frameworks import LangGraph, OpenAIAgents, PydanticAI, each
 from tests.interface.agents.served import CALLERS, LOOKING, look, served
 
@@ -10,7 +11,7 @@ from tests.interface.agents.served import CALLERS, LOOKING, look, served
 class TokenPrice:
     """Each token costs a dollar, whatever the model."""
 
-    def calculate_cost(self, usage, model_id):
+    def calculate_cost(self, usage: TokenUsage, model_id: str) -> float:
         return float(usage.total_tokens)
 
 

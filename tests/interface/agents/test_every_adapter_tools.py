@@ -3,8 +3,9 @@
 import functools
 import json
 import threading
+from collections.abc import Callable
 from enum import Enum
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
@@ -14,6 +15,7 @@ from maseval.core.clock import Clock
 from maseval.core.exceptions import AgentError
 from maseval.core.provider_errors import ProviderTimeoutError
 from maseval.core.tool import tool_definition
+from tests.interface.agents.framework import Framework
 from tests.interface.agents.frameworks import in_every_way
 from tests.interface.agents.served import (
     DOMAINS,
@@ -54,12 +56,14 @@ def book(
     return title
 
 
-def take(**anything) -> str:
+def take(**anything: Any) -> str:
     """Take what comes."""
     return str(anything)
 
 
-def offered_and_expected(framework, tools):
+def offered_and_expected(
+    framework: Framework, tools: dict[str, Any] | list[Callable[..., Any]]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     with served(framework.say("Hello!")) as (model, url):
         framework.make(url, tools).run("Hi")
     named = tools.items() if isinstance(tools, dict) else [(f.__name__, f) for f in tools]
@@ -68,7 +72,7 @@ def offered_and_expected(framework, tools):
 
 
 @functools.cache
-def tools_of(domain):
+def tools_of(domain: str) -> dict[str, Any]:
     return Tau2Environment({"domain": domain}).tools
 
 
@@ -91,7 +95,7 @@ def test_schemas_of_all_kinds_are_told(framework):
     }
 
 
-def watched(function, received):
+def watched(function: Callable[..., Any], received: list[Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def watch(**arguments):
         received.append(arguments)
@@ -139,7 +143,7 @@ def test_the_environment_itself_answers_bad_arguments(framework, clerk, say):
     assert recorded_calls(environment) == [(name, arguments) for arguments in BAD_ARGUMENTS]
 
 
-def read_of(result, framework):
+def read_of(result: dict[str, Any] | str | None, framework: Framework) -> str:
     def count() -> object:
         """Count."""
         return result

@@ -7,6 +7,7 @@ from maseval.core.provider_errors import (
     AuthenticationError,
     OverloadedError,
     ProviderConnectionError,
+    ProviderError,
     ProviderTimeoutError,
     RateLimitError,
 )
@@ -20,17 +21,17 @@ from maseval.interface.agents.framework import (
 class StatusError(Exception):
     """As the client libraries have them: with the status and the answer."""
 
-    def __init__(self, status, headers=None):
+    def __init__(self, status: int | None, headers: dict[str, str] | None = None) -> None:
         super().__init__(f"the server said {status}")
         self.status_code = status
         self.response = type("Response", (), {"headers": headers or {}})()
 
 
-def library_error(module, name):
+def library_error(module: str, name: str) -> Exception:
     return type(name, (Exception,), {"__module__": module})("as it is")
 
 
-def found(error):
+def found(error: Exception) -> ProviderError | None:
     return provider_failure(error, provider="some-framework", model_id="m")
 
 
@@ -51,7 +52,9 @@ def test_a_failing_provider_is_named(error, kind):
     assert found(error).provider == "some-framework" and found(error).model_id == "m"
 
 
-def chained(error, *, cause=None, context=None):
+def chained(
+    error: Exception, *, cause: StatusError | None = None, context: StatusError | None = None
+) -> Exception:
     error.__cause__, error.__context__ = cause, context
     return error
 
@@ -98,7 +101,7 @@ def test_a_chain_that_bites_its_tail_ends():
     assert found(first) is None
 
 
-def raised_by(module, error):
+def raised_by(module: str, error: Exception) -> Exception:
     namespace = {"__name__": module, "error": error}
     exec("def read():\n    raise error", namespace)
     with pytest.raises(type(error)) as caught:
@@ -125,7 +128,7 @@ def test_an_answer_that_cannot_be_read_is_known_by_where_it_was_read(module, err
 class Wrapped(FrameworkAgentAdapter):
     module = extra = "json"
 
-    def _run_framework(self, query):
+    def _run_framework(self, query: str) -> object:
         return self.agent(query)
 
 

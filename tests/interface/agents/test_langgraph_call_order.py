@@ -7,7 +7,7 @@ from maseval.interface.agents.langgraph_callbacks import CallOrder
 
 
 @pytest.fixture
-def patient(monkeypatch):
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """However late a thread is started, the order is not given up."""
     monkeypatch.setattr(langgraph_callbacks, "UNTIL_STARTED", 3600)
     monkeypatch.setattr(langgraph_callbacks, "UNTIL_FINISHED", 3600)
@@ -18,21 +18,21 @@ class PassingTime:
 
     now = 0.0
 
-    def monotonic(self):
+    def monotonic(self) -> float:
         return self.now
 
-    def sleep(self, seconds):
+    def sleep(self, seconds: float) -> None:
         self.now += seconds
 
 
 @pytest.fixture
-def passing_time(monkeypatch):
+def passing_time(monkeypatch: pytest.MonkeyPatch) -> PassingTime:
     time = PassingTime()
     monkeypatch.setattr(langgraph_callbacks, "time", time)
     return time
 
 
-def make_in_threads(order, call_ids):
+def make_in_threads(order: CallOrder, call_ids: list[str | None]) -> list[str | None]:
     made = []
 
     def call(call_id):

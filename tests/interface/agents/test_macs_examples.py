@@ -1,14 +1,16 @@
 """MACS with an agent of a framework, its tools and a user to ask, as in MASEval's examples."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from maseval.benchmark.macs import MACSBenchmark, MACSUser
 from maseval.core.scripted import ScriptedModelAdapter
 from tests.benchmark.macs.team import SCRIPT, TEAM, a_task
+from tests.interface.agents.framework import Framework
 from tests.interface.agents.frameworks import LangGraph, Smolagents, each
 from tests.interface.agents.served import served
 
@@ -21,12 +23,12 @@ pytestmark = [
 
 
 @pytest.fixture(autouse=True)
-def templates_at_hand(macs_data, monkeypatch, tmp_path):
+def templates_at_hand(macs_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("MASEVAL_MACS_DATA", str(macs_data))
 
 
-def benchmark_of(framework, url, script):
+def benchmark_of(framework: Framework, url: str, script: dict[str, Any]) -> MACSBenchmark:
     """The benchmark of the example: its user is a tool as well, its models come from a task."""
 
     class User(framework.user, MACSUser):

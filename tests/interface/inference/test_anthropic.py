@@ -10,6 +10,7 @@ from maseval.core.seeding import SeedingError
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.inference import provider
 from maseval.interface.inference.anthropic import AnthropicModelAdapter
+from maseval.testing.provider_server import ProviderServer
 from tests.interface.inference.protocols import AnthropicProtocol, message
 from tests.interface.libraries import needing
 
@@ -26,11 +27,11 @@ TOOLS = [
 
 
 @pytest.fixture
-def model(server):
+def model(server: ProviderServer) -> AnthropicModelAdapter:
     return resolve_model("anthropic/claude", base_url=server.url, api_key="key-1234")
 
 
-def text(words):
+def text(words: str) -> list[dict[str, str]]:
     return [{"type": "text", "text": words}]
 
 

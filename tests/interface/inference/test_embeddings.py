@@ -1,10 +1,12 @@
 """Embeddings through the real client library, from a local server."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from maseval.core.exceptions import MASEvalError
 from maseval.core.providers import resolve_embedder
-from maseval.testing.provider_server import Reply, serving
+from maseval.testing.provider_server import ProviderServer, Reply, serving
 
 pytest.importorskip("openai")
 
@@ -17,7 +19,7 @@ def answer(*vectors: list[float]) -> dict[str, object]:
 
 
 @pytest.fixture
-def server(monkeypatch):
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ProviderServer]:
     with serving() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", "key")

@@ -1,18 +1,20 @@
 """An outage that comes with a good status, through the real client libraries."""
 
 import re
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from itertools import product
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
 from maseval.core import provider_errors as errors
 from maseval.core.call_policy import CallPolicy
 from maseval.core.model import resolve_model
+from maseval.core.provider_errors import MalformedResponseError, OverloadedError
 from maseval.interface.inference.endings import ENDINGS
-from maseval.testing.provider_server import OpenAIProtocol, Reply, completion
+from maseval.testing.provider_server import OpenAIProtocol, ProviderServer, Reply, completion
 from tests.interface.inference.protocols import (
     AnthropicProtocol,
     ResponsesProtocol,
@@ -26,7 +28,7 @@ pytestmark = QUIET_LITELLM
 
 
 @pytest.fixture
-def ask(server, monkeypatch):
+def ask(server: ProviderServer, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Ask a model of a library once; the answer's text, or the class of the failure."""
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 
@@ -44,13 +46,17 @@ def ask(server, monkeypatch):
     return ask_model
 
 
-def choice(text, reason, **more):
+def choice(text: str, reason: str, **more: Any) -> dict[str, Any]:
     answer = completion({"role": "assistant", "content": text}, reason)
     answer["choices"][0].update(more)
     return answer
 
 
-def assert_outcome(outcome, kind, text):
+def assert_outcome(
+    outcome: MalformedResponseError | OverloadedError | str | None,
+    kind: type[Any] | None,
+    text: str | None,
+) -> None:
     assert outcome == text if kind is None else type(outcome) is kind, repr(outcome)
 
 
@@ -121,7 +127,7 @@ def test_an_ending_that_nobody_documents_is_believed_if_there_is_an_answer(ask, 
     assert_outcome(ask("openai/m", choice(text, "brand_new")), kind, text)
 
 
-def literals():
+def literals() -> Iterator[Any]:
     """Yield the endings that the libraries themselves know."""
     chat = import_module("openai.types.chat.chat_completion").Choice
     responses = import_module("openai.types.responses.response")

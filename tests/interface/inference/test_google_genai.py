@@ -4,14 +4,14 @@ import json
 import pytest
 
 from maseval.core.messages import tool_call
-from maseval.core.model import resolve_model
+from maseval.core.model import ModelAdapter, resolve_model
 from maseval.core.provider_errors import (
     ContentFilterError,
     MalformedRequestError,
     MalformedResponseError,
     RateLimitError,
 )
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import ProviderServer, Reply
 from tests.interface.inference.protocols import GoogleProtocol, candidate
 from tests.interface.libraries import needing
 
@@ -31,7 +31,7 @@ TOOLS = [
 
 
 @pytest.fixture
-def model(server):
+def model(server: ProviderServer) -> ModelAdapter:
     return resolve_model("google/gemini", base_url=server.url, api_key="key-1234", seed=3)
 
 

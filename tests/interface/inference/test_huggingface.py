@@ -1,7 +1,9 @@
 import json
 import logging
 from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -26,16 +28,16 @@ class Speaker:
     task = "text-generation"
     name_or_path = "speaker"
 
-    def __init__(self, said):
+    def __init__(self, said: str) -> None:
         self.said = said
         self.heard = []
         self.tokenizer = self
 
-    def apply_chat_template(self, messages, **options):
+    def apply_chat_template(self, messages: list[dict[str, Any]], **options: Any) -> str:
         self.heard.append((messages, options))
         return "<prompt>"
 
-    def __call__(self, prompt, **params):
+    def __call__(self, prompt: str, **params: int) -> list[dict[str, str]]:
         self.heard.append((prompt, params))
         return [{"generated_text": f"{prompt} {self.said}"}]
 
@@ -127,14 +129,14 @@ def test_an_output_without_text_is_malformed():
 
 
 @pytest.fixture(params=[pytest.param("torch", marks=needing("torch"))])
-def transformers(request):
+def transformers(request: pytest.FixtureRequest) -> Any:
     """The library, which can do nothing without the other one."""
     import_module(request.param)
     return import_module("transformers")
 
 
 @pytest.fixture
-def tiny_model(transformers, tmp_path):
+def tiny_model(transformers: Any, tmp_path: Path) -> Any:
     """A pipeline with random weights: no words of worth, but every part of it is real."""
     tokenizers = import_module("tokenizers")
     words = {"<unk>": 0, "<end>": 1, "user": 2, ":": 3, "hi": 4, "a": 5, "b": 6, "c": 7}

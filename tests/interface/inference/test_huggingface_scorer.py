@@ -1,7 +1,10 @@
 """HuggingFaceModelScorer: likelihoods from a causal model, here a tiny one with random weights."""
 
 import math
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,14 +26,14 @@ def test_nothing_is_loaded_before_the_first_question():
         HuggingFaceModelScorer("some/model", batch_size=0)
 
 
-def with_torch(test):
+def with_torch(test: Callable[..., Any]) -> Callable[..., Any]:
     for mark in needing("torch"):
         test = mark(test)
     return test
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory):
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """The folder of a causal model of 20,000 random weights that knows fourteen words."""
     transformers, tokenizers = import_module("transformers"), import_module("tokenizers")
     torch = import_module("torch")
@@ -50,7 +53,7 @@ def tiny(tmp_path_factory):
     return folder
 
 
-def by_hand(folder, context, continuation):
+def by_hand(folder: Path, context: Any, continuation: Any) -> Any:
     """The same number by one pass over one text, token by token."""
     torch, transformers = import_module("torch"), import_module("transformers")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder).eval()

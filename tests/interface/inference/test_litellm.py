@@ -1,5 +1,6 @@
 import logging
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": 
 
 
 @pytest.fixture(autouse=True)
-def litellm(monkeypatch):
+def litellm(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     return import_module("litellm")
 

@@ -1,7 +1,7 @@
 import json
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field
@@ -166,7 +166,7 @@ def test_the_retries_of_a_given_client_are_switched_off():
     assert config["default_generation_params"] == {"top_p": 1}
 
 
-def answer(**request):
+def answer(**request: Any) -> dict[str, Any]:
     return {"choices": [{"message": {"content": f"{request.get('model')}"}}]}
 
 
@@ -193,7 +193,7 @@ def test_a_client_that_cannot_be_asked_and_an_error_in_a_good_answer_have_their_
         OpenAIModelAdapter(lambda **request: {"error": "boom"}, "m").generate("hi")
 
 
-def thinking(**thought):
+def thinking(**thought: str) -> dict[str, Any]:
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
     return completion(
         {"role": "assistant", "content": None, "tool_calls": [call], **thought}, "tool_calls"

@@ -1,5 +1,7 @@
 """OpenAI's Responses API, through the library and a local server."""
 
+from typing import Any
+
 import pytest
 
 from maseval.core import provider_errors as errors
@@ -7,7 +9,7 @@ from maseval.core.messages import tool_call
 from maseval.core.model import resolve_model
 from maseval.interface.inference.openai import UnusableClientError
 from maseval.interface.inference.openai_responses import OpenAIResponsesModelAdapter
-from maseval.testing.provider_server import Reply
+from maseval.testing.provider_server import ProviderServer, Reply
 from tests.interface.inference.protocols import ResponsesProtocol, response
 from tests.interface.libraries import needing
 
@@ -25,7 +27,7 @@ THOUGHT = {
 (SPOKEN,) = ResponsesProtocol.text("Well.")["output"]
 
 
-def model_at(server, **options):
+def model_at(server: ProviderServer, **options: Any) -> OpenAIResponsesModelAdapter:
     return resolve_model("openai-responses/gpt-5", base_url=f"{server.url}/v1", **options)
 
 

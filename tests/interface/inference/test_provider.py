@@ -6,6 +6,7 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -14,9 +15,11 @@ from maseval.core import provider_errors as errors
 from maseval.core.call_policy import CallPolicy
 from maseval.core.judge import Judge, Question
 from maseval.core.messages import MessageHistory, tool_call
+from maseval.core.model import ModelAdapter
+from maseval.core.provider_errors import ProviderError
 from maseval.core.report import error_record
 from maseval.interface.inference import anthropic, google_genai, litellm, openai, openai_responses
-from maseval.testing.provider_server import OpenAIProtocol, Reply
+from maseval.testing.provider_server import OpenAIProtocol, ProviderServer, Reply
 from tests.interface.inference.protocols import AnthropicProtocol, GoogleProtocol, ResponsesProtocol
 from tests.interface.libraries import QUIET_LITELLM, needing
 
@@ -48,7 +51,7 @@ class Provider:
     model: str = "some-model"
     path: str = ""
 
-    def adapter(self, server, **options):
+    def adapter(self, server: ProviderServer, **options: Any) -> ModelAdapter:
         options = {"api_key": CANARY, "base_url": server.url + self.path, **options}
         return self.factory(self.model, **options)
 
@@ -66,16 +69,16 @@ INSTALLED = [
 
 
 @pytest.fixture(params=INSTALLED)
-def provider(request, monkeypatch):
+def provider(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Provider:
     monkeypatch.setenv("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     return request.param
 
 
-def user(text):
+def user(text: str) -> dict[str, str]:
     return {"role": "user", "content": text}
 
 
-def failure(adapter, kind):
+def failure(adapter: ModelAdapter, kind: type[Any]) -> ProviderError:
     with pytest.raises(errors.ProviderError) as caught:
         adapter.chat([user("hi")])
     assert type(caught.value) is kind, f"{type(caught.value).__name__}: {caught.value}"
@@ -192,7 +195,7 @@ def test_a_status_becomes_a_named_error_at_the_first_request(provider, server, s
     assert f"[HTTP {error.status}]" in str(error)
 
 
-def refused(protocol, text, status, *code):
+def refused(protocol: Any, text: str, status: Any, *code: Any) -> Reply:
     return Reply(protocol.error(text, status, *code), status)
 
 
@@ -293,7 +296,7 @@ ADDRESSES = {"google": "GOOGLE_GEMINI_BASE_URL", "litellm": "OPENAI_API_BASE"}
 VARIABLES = {"google": "GEMINI_API_KEY or GOOGLE_API_KEY", "litellm": "OPENAI_API_KEY"}
 
 
-def variable_of(provider, table, ending):
+def variable_of(provider: Provider, table: dict[str, str], ending: str) -> str:
     return table.get(provider.name, f"{provider.library.upper()}_{ending}")
 
 
@@ -392,7 +395,7 @@ PAGES = Path(__file__).parents[3] / "docs" / "models"
 EXAMPLE = re.compile(r"^```py\n(.*?)^```$", re.M | re.S)
 
 
-def example(page):
+def example(page: str) -> str:
     (found,) = EXAMPLE.findall((PAGES / f"{page}.md").read_text(encoding="utf-8"))
     return found
 

@@ -7,9 +7,14 @@ Each simulation takes so many seconds.
 
 import sys
 import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from maseval import register_model
+from maseval.core.agent import AgentAdapter
 from maseval.core.scripted import ScriptedModelAdapter
+from maseval.core.task import Task
 from maseval.interface.ray.engine import RayEngine
 from maseval.runs import RunFolder, run_into
 from tests.runs.worlds import AWKWARD_IDS, Desk, config, tasks
@@ -23,16 +28,18 @@ class SlowDesk(Desk):
 
     seconds = 0.15
 
-    def run_agents(self, agents, task, environment, query):
+    def run_agents(
+        self, agents: Sequence[AgentAdapter], task: Task, environment: Any, query: str
+    ) -> Any:
         time.sleep(self.seconds)
         return super().run_agents(agents, task, environment, query)
 
 
-def slow_desk(**settings):
+def slow_desk(**settings: Any) -> Any:
     return SlowDesk(seed=7, **settings)
 
 
-def run(path, benchmark, engine):
+def run(path: Path, benchmark: Any, engine: Any) -> None:
     with RunFolder.open(path, config(*IDS, trials=TRIALS)) as folder:
         run_into(folder, benchmark, tasks(*IDS), engine=engine)
 

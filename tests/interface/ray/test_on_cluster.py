@@ -5,10 +5,13 @@ import os
 import re
 import signal
 import time
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import pytest
 
 from maseval import AgentError, TaskProtocol, TimeoutAction
+from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
 from maseval.core.engine.engines import ThreadEngine
 from maseval.core.exceptions import RunStoppedError
@@ -24,7 +27,7 @@ from tests.runs.worlds import desk
 PLACE = re.compile(r'File \\"[^"]*?/(?=(maseval|tests)/)')
 
 
-def results(reports):
+def results(reports: list[dict[str, Any]]) -> list[Any]:
     ordered = sorted(reports, key=lambda report: (report["task_id"], report["repeat_idx"]))
     return [PLACE.sub("", json.dumps(normalise(report))) for report in ordered]
 
@@ -41,15 +44,15 @@ def test_one_thread_sixteen_threads_and_three_nodes_give_equal_results(engine):
     assert len(alone[0]) == 80
 
 
-def sleep(query):
+def sleep(query: str) -> None:
     time.sleep(60)
 
 
-def fail(query):
+def fail(query: str) -> None:
     raise AgentError("no", component="agent", details={"why": "tired"})
 
 
-def refuse(query):
+def refuse(query: str) -> None:
     raise AuthenticationError("no such key", provider="openai", model_id="gpt", status=401)
 
 
@@ -83,17 +86,17 @@ def test_the_exception_itself_arrives_and_ends_the_run_as_it_would_here(engine):
 
 
 class StartedWorkers(BenchmarkCallback):
-    def __init__(self):
+    def __init__(self) -> None:
         self.nodes = []
 
-    def on_worker_event(self, benchmark, event):
+    def on_worker_event(self, benchmark: Benchmark, event: Any) -> None:
         self.nodes.append(event.node)
 
 
 class OwnData(Shop):
     """Its data is what a variable of the machine says."""
 
-    def data_checksums(self, domains):
+    def data_checksums(self, domains: Collection[str]) -> Mapping[str, str]:
         return {"stock.json": os.environ.get("STOCK", "here")}
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 from tests.interface.ray.conftest import CHECKOUT
 
@@ -18,7 +19,7 @@ for address in sys.argv[1:]:
 """
 
 
-def printed_with(*addresses):
+def printed_with(*addresses: Any) -> list[str]:
     """In a process of its own: this one is part of the cluster."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *addresses],

@@ -5,6 +5,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +19,7 @@ SECONDS = 60
 
 
 @pytest.fixture
-def head(nodes, ray_folder, monkeypatch):
+def head(nodes: Any, ray_folder: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Any, Any]]:
     """A cluster of one node beside the usual one, and the process that keeps its books."""
     monkeypatch.delenv("RAY_gcs_server_request_timeout_seconds", raising=False)
     cluster = Nodes(ray_folder, number=1)
@@ -26,14 +29,14 @@ def head(nodes, ray_folder, monkeypatch):
     cluster.shutdown()
 
 
-def started(address, path):
+def started(address: Any, path: Path) -> Any:
     # Workers go on for a while without a head; this run takes longer than that.
     options = [str(path), address, "12"]
     program = [sys.executable, "-m", "tests.interface.ray.program", *options]
     return subprocess.Popen(program, cwd=CHECKOUT, stderr=subprocess.PIPE, text=True)
 
 
-def assert_ends_with_the_sentence(run, since):
+def assert_ends_with_the_sentence(run: Any, since: Any) -> None:
     err = run.communicate(timeout=2 * SECONDS)[1]
     assert time.monotonic() - since < SECONDS, err
     assert run.returncode == 1

@@ -9,15 +9,19 @@ import random
 import signal
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from maseval.core.benchmark import Benchmark
 from maseval.core.callbacks import BenchmarkCallback
+from maseval.core.engine.engines import Job
 from maseval.core.storage import strict_json
-from maseval.interface.ray.engine import RayEngine
+from maseval.interface.ray.engine import RayEngine, RayWorkers
 from maseval.runs import RunFolder, run_state
 from maseval.runs.report_line import lines_of
 from tests.damage import KillRig, results_in
@@ -33,13 +37,13 @@ EACH_THIRD = 3
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("whole") / "run"
     run(path, slow_desk(num_workers=30), "threads")
     return results_in(path)
 
 
-def assert_whole(path, undisturbed):
+def assert_whole(path: Path, undisturbed: Any) -> None:
     assert results_in(path) == undisturbed
     assert RunFolder.read(path).damaged == []
     lines = [strict_json.loads_object(line.text) for line in lines_of(path / "log.jsonl")]
@@ -49,7 +53,7 @@ def assert_whole(path, undisturbed):
 
 
 @contextmanager
-def meanwhile(kill, times, chance):
+def meanwhile(kill: Any, times: Any, chance: Any) -> Iterator[Any]:
     """Kill at random moments, as long as there is something to kill."""
     done, over, failures = [], threading.Event(), []
 
@@ -70,7 +74,9 @@ def meanwhile(kill, times, chance):
     assert failures == []
 
 
-def survives(folder, kill, times, undisturbed, before=lambda: None):
+def survives(
+    folder: Path, kill: Any, times: Any, undisturbed: Any, before: Any = lambda: None
+) -> None:
     """Run into folder after folder until so many kills were survived."""
     chance, kills, number = random.Random(2024), 0, 0
     while kills < times:
@@ -90,17 +96,17 @@ class Watched(RayEngine):
 
     current = None
 
-    def workers(self, job):
+    def workers(self, job: Job) -> RayWorkers:
         self.current = super().workers(job)
         return self.current
 
-    def busy(self):
+    def busy(self) -> list[Any]:
         """The processes that hold repetitions."""
         actors = [*self.current.actors] if self.current else []
         return [one.place.process for one in actors if one.working and one.place]
 
 
-def lone_processes(folder):
+def lone_processes(folder: Path) -> Any:
     """Those of tasks that Ray tries again, on the cluster in this folder."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
@@ -134,10 +140,10 @@ def test_a_killed_node_loses_nothing(nodes, tmp_path, undisturbed):
 class KillOtherNodes(BenchmarkCallback):
     """Kills every node but the driver's as soon as a simulation is over."""
 
-    def __init__(self, nodes):
+    def __init__(self, nodes: Any) -> None:
         self.nodes, self.killed = nodes, 0
 
-    def on_task_repeat_end(self, benchmark, report):
+    def on_task_repeat_end(self, benchmark: Benchmark, report: Any) -> None:
         while self.nodes.kill():
             self.killed += 1
 

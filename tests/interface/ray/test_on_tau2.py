@@ -1,6 +1,8 @@
 """tau2 with scripted agents: equal on every engine, with agents of one's own as well."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,7 +42,9 @@ def talking(model, brief):
 
 
 @pytest.mark.usefixtures("tau2_data")
-def test_one_thread_sixteen_threads_and_three_nodes_judge_alike(engine, tmp_path):
+def test_one_thread_sixteen_threads_and_three_nodes_judge_alike(
+    engine: Any, tmp_path: Path
+) -> None:
     def run(name, concurrency, where):
         tau2.run(
             domain=["airline", "telecom"],
@@ -61,7 +65,9 @@ def test_one_thread_sixteen_threads_and_three_nodes_judge_alike(engine, tmp_path
 
 
 @pytest.mark.usefixtures("tau2_data")
-def test_a_rehearsed_agent_of_ones_own_is_served_in_the_workers(engine, tmp_path):
+def test_a_rehearsed_agent_of_ones_own_is_served_in_the_workers(
+    engine: Any, tmp_path: Path
+) -> None:
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "neighbour.py").write_text(NEIGHBOUR)
 

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,14 +68,14 @@ class Mine(Benchmark):
 
 
 @pytest.fixture
-def place(tmp_path, ray_folder):
+def place(tmp_path: Path, ray_folder: Any) -> tuple[Any, Any]:
     """A folder with code of one's own, and one for Ray."""
     (tmp_path / "mine.py").write_text(BENCHMARK.replace("OPTION", repr(OPTION)))
     (tmp_path / "neighbour.py").write_text("def words(query):\n    return f'did {query}'\n")
     return tmp_path, ray_folder
 
 
-def environment_for(ray_folder, **more):
+def environment_for(ray_folder: Any, **more: Any) -> dict[str, Any]:
     """The variables of a command that starts a Ray of its own."""
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("RAY_")},
@@ -83,7 +85,7 @@ def environment_for(ray_folder, **more):
     }
 
 
-def command(folder, *options):
+def command(folder: Path, *options: Any) -> list[Any]:
     return [
         *(sys.executable, "-m", "maseval.cli", "run", "mine.py:Mine", "--tasks", "mine.py:TASKS"),
         *("--agent-data", f"api_key={OPTION}", "--output", folder, "-j", "4", *options),
@@ -93,7 +95,7 @@ def command(folder, *options):
 RAY = ("--engine", "ray", "--processes", "2")
 
 
-def started(place, folder, *options, sleep=0.0):
+def started(place: Any, folder: Path, *options: Any, sleep: float = 0.0) -> Any:
     home, ray = place
     # The second one is named like a key, so that it reaches the workers.
     environment = environment_for(ray, OPENAI_API_KEY=KEY, SLEEP_KEY=str(sleep))
@@ -108,7 +110,7 @@ def started(place, folder, *options, sleep=0.0):
     )
 
 
-def ended(place, folder, *options):
+def ended(place: Any, folder: Path, *options: Any) -> tuple[Any, Any]:
     process = started(place, folder, *options)
     out, err = process.communicate()
     assert process.returncode == 0, err
@@ -132,7 +134,7 @@ def test_a_command_on_two_processes_gives_what_threads_give_and_betrays_no_secre
     assert any(b"the key is <redacted>" in text for text in told.values())
 
 
-def wait_for_reports(process, log, number):
+def wait_for_reports(process: Any, log: Any, number: int) -> None:
     wait_until(
         lambda: (
             process.poll() is not None
@@ -141,7 +143,7 @@ def wait_for_reports(process, log, number):
     )
 
 
-def wait_for_words(process, words):
+def wait_for_words(process: Any, words: str) -> Any:
     """What was shown until these words were."""
     shown = ""
     while words not in shown and (line := process.stderr.readline()):

@@ -1,6 +1,7 @@
 """What is sent arrives, or is refused with a way out."""
 
 import threading
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ pytestmark = needing("ray")
 class PairError(Exception):
     """Cannot be read again by pickle alone: it needs two arguments."""
 
-    def __init__(self, left, right):
+    def __init__(self, left: str, right: str) -> None:
         super().__init__(f"{left} and {right}")
         self.right = right
 
@@ -25,12 +26,12 @@ class PairError(Exception):
 class LockedError(Exception):
     """Holds what cannot be sent."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__("locked")
         self.lock = threading.Lock()
 
 
-def carried(error, report=None):
+def carried(error: Any, report: Any = None) -> Any:
     from maseval.core.engine.parcel import sendable_error, unpack
 
     status = TaskExecutionStatus.AGENT_ERROR

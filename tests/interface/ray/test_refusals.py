@@ -1,6 +1,8 @@
 """Runs on Ray against a provider that refuses."""
 
 import json
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -19,14 +21,14 @@ LOCKED = Reply(OpenAIProtocol.error("no such key", 401), 401)
 
 
 @pytest.fixture(scope="module")
-def engine():
+def engine() -> Iterator[Any]:
     from maseval.interface.ray.engine import RayEngine
 
     with RayEngine(processes=2) as engine:
         yield engine
 
 
-def asking(url):
+def asking(url: str) -> Callable[..., Any]:
     def ask(query):
         return resolve_model("openai/m", base_url=f"{url}/v1", api_key="none").generate(query)
 

@@ -2,6 +2,7 @@
 
 import base64
 import logging
+from typing import Any
 
 import pytest
 
@@ -17,14 +18,14 @@ pytestmark = needing(SDK)
 
 
 @pytest.fixture(autouse=True)
-def variables(monkeypatch):
+def variables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of whoever runs the tests."""
     for name in ("ENDPOINT", "HEADERS", "TRACES_ENDPOINT", "TRACES_HEADERS"):
         monkeypatch.delenv(f"OTEL_EXPORTER_OTLP_{name}", raising=False)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "60")
 
 
-def run(*callbacks, tasks=2):
+def run(*callbacks: OpenTelemetryCallback, tasks: int = 2) -> list[dict[str, Any]]:
     benchmark = BookingBenchmark(callbacks=callbacks, progress_bar=False)
     return benchmark.run(load_tasks()[:tasks], {})
 
@@ -151,7 +152,7 @@ def test_the_example_of_the_page_runs(monkeypatch, capsys):
     assert capsys.readouterr().out == f"{len(load_tasks())} traces sent\n"
 
 
-def results_of(span):
+def results_of(span: Any) -> list[dict[str, Any]]:
     """The evaluations that arrived with a span."""
     found = [event for event in span.events if event.name == "gen_ai.evaluation.result"]
     assert len(found) == len(span.events)

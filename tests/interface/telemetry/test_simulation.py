@@ -1,29 +1,32 @@
 """From a report to the spans of a trace."""
 
 import json
+from typing import Any
 
 import pytest
 
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import AgentAdapter
-from maseval.core.usage import TokenUsage
+from maseval.core.messages import MessageHistory
+from maseval.core.tracing import JsonObject
+from maseval.core.usage import TokenUsage, Usage
 from maseval.interface.telemetry.simulation import number_spans, simulation_span, trace_of
 
 
-def every(span):
+def every(span: Any) -> list[Any]:
     return [span, *(found for child in span.children for found in every(child))]
 
 
-def named(span, start):
+def named(span: Any, start: str) -> list[Any]:
     return [each for each in every(span) if each.name.startswith(start)]
 
 
-def tree(span):
+def tree(span: Any) -> list[list[list[Any]] | str]:
     return [span.name, [tree(child) for child in span.children]]
 
 
 @pytest.fixture(scope="module")
-def report():
+def report() -> dict[str, Any]:
     (found,) = BookingBenchmark(progress_bar=False).run(load_tasks()[:1], {})
     return found
 
@@ -87,7 +90,7 @@ def test_ids_depend_on_run_task_and_trial_alone(report):
     assert len({trace_of(each) for each in [report, *others]}) == 4
 
 
-def run_with(agent):
+def run_with(agent: AgentAdapter) -> dict[str, Any]:
     class Booking(BookingBenchmark):
         def setup_agents(self, agent_data, environment, task, user, seed_generator):
             return [agent], {agent.name: agent}
@@ -125,10 +128,10 @@ def test_an_attempt_that_failed_is_a_span_of_its_own(report):
 class Foreign(AgentAdapter):
     """Asks its model itself, and tells afterwards what was said, as the frameworks do."""
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         return "Bye."
 
-    def get_messages(self):
+    def get_messages(self) -> MessageHistory:
         return [
             {"role": "user", "content": "Hi"},
             {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "look"}}]},
@@ -136,11 +139,11 @@ class Foreign(AgentAdapter):
             {"role": "assistant", "content": "Bye."},
         ]
 
-    def gather_traces(self):
+    def gather_traces(self) -> JsonObject:
         messages = self.get_messages()
         return {"type": "Foreign", "messages": messages, "logs": []}
 
-    def _gather_usage(self):
+    def _gather_usage(self) -> Usage:
         return TokenUsage(input_tokens=3, output_tokens=4, total_tokens=7)
 
 

@@ -1,4 +1,6 @@
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -6,7 +8,7 @@ from maseval import commands
 
 
 @pytest.fixture
-def booking(tmp_path, monkeypatch):
+def booking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Runs the booking benchmark into a folder; twice, with more trials, it is resumed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))  # for the processes it starts

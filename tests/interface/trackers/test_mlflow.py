@@ -5,9 +5,11 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +29,7 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     folder = tmp_path_factory.mktemp("mlflow")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -49,7 +51,7 @@ def server(tmp_path_factory):
         process.wait(30)
 
 
-def _wait_for(url, process, log):
+def _wait_for(url: str, process: Any, log: Any) -> None:
     def answers():
         assert process.poll() is None, log.read_text()
         try:
@@ -62,7 +64,7 @@ def _wait_for(url, process, log):
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch, request):
+def patience(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """The variables of whoever runs the tests do not count."""
     monkeypatch.setenv("MLFLOW_EXPERIMENT_NAME", request.node.name[:40])
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
@@ -70,7 +72,7 @@ def patience(monkeypatch, request):
     monkeypatch.setenv("PYTHONPATH", CHECKOUT)
 
 
-def runs_at(server, experiment):
+def runs_at(server: Any, experiment: Any) -> tuple[Any, Any]:
     client = import_module("mlflow.tracking").MlflowClient(server)
     home = client.get_experiment_by_name(experiment[:40]).experiment_id
     return client, client.search_runs([home])

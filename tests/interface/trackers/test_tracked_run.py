@@ -8,7 +8,16 @@ from maseval.stats.summary import estimate
 from maseval.stats.trials import Trials
 
 
-def line(task, trial, status, outcome, reward, seconds, cost, tokens):
+def line(
+    task: str,
+    trial: int,
+    status: str,
+    outcome: str,
+    reward: float | None,
+    seconds: float,
+    cost: float,
+    tokens: int,
+) -> Outcome:
     key = "shop", task, trial
     passed, reason = verdict_for(outcome, status)
     row = Outcome(*key, passed, cost, reason, status=status, kind=outcome)

@@ -2,8 +2,10 @@
 
 import json
 import struct
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ WHOLE, LAST = 1, 4
 
 
 @pytest.fixture(autouse=True)
-def offline(monkeypatch, tmp_path):
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in {
         **{"WANDB_MODE": "offline", "WANDB_DIR": tmp_path, "WANDB_CONFIG_DIR": tmp_path},
         **{"WANDB_CACHE_DIR": tmp_path, "WANDB_DATA_DIR": tmp_path, "HOME": tmp_path},
@@ -25,7 +27,7 @@ def offline(monkeypatch, tmp_path):
         monkeypatch.setenv(name, str(value))
 
 
-def records(folder):
+def records(folder: Path) -> Iterator[Any]:
     """All records of a run's file: the log format of LevelDB, with protobuf messages in it."""
     kind = import_module("wandb.proto.wandb_internal_pb2").Record
     (path,) = folder.glob("*.wandb")

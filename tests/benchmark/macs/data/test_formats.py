@@ -1,9 +1,11 @@
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.macs.data.files import agent_config_of, tasks_of, unique_groups
 
 
-def group(name, *actions):
+def group(name: str, *actions: str) -> dict[str, Any]:
     return {"tool_name": name, "actions": [{"name": action} for action in actions]}
 
 

@@ -4,6 +4,9 @@ import copy
 import gzip
 import json
 import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +19,7 @@ NUMBERS = [HUGE, 10**7, -5, float("inf"), float("nan"), 0.5, True, "x", [1]]
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with one task of two trials."""
     folder = tmp_path_factory.mktemp("absurd")
     run = tau2.run(domain="library", agent="gold", num_tasks=1, trials=2, output=folder / "run")
@@ -25,7 +28,7 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture
-def changed(home, tmp_path):
+def changed(home: Path, tmp_path: Path) -> Callable[..., Any]:
     honest = json.loads((home / "honest.json").read_text())
 
     def write(change):
@@ -37,7 +40,7 @@ def changed(home, tmp_path):
     return write
 
 
-def outcomes_of_commands(path, home):
+def outcomes_of_commands(path: Path, home: Path) -> dict[str, Any]:
     """What each command does with a file: nothing is raised but errors that say what to do."""
     commands = {
         "score": lambda: tau2.score([path]),

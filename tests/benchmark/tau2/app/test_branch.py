@@ -1,16 +1,21 @@
 """``tau2.branch``: the same sides go on as they did; others go on from the same point."""
 
 import json
+from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from maseval import ScriptedModelAdapter, commands
 from maseval.app.running import folder_run
 from maseval.benchmark.tau2 import DefaultTau2Agent, DefaultTau2AgentAdapter
+from maseval.benchmark.tau2.app.running.branch import BranchResult
 from maseval.commands import tau2
 from maseval.core.agent import AgentAdapter
+from maseval.core.agent_brief import AgentBrief
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.messages import MessageHistory
 from maseval.runs import RunConfigError, RunFolder, Simulation
@@ -18,19 +23,21 @@ from maseval.server import ModelServer
 from tests.cli.commandline import maseval, require_data
 
 
-def reports(folder):
+def reports(folder: Path) -> dict[Simulation, Any]:
     return {Simulation.of(each): each for each in RunFolder.read(folder).reports()}
 
 
-def simulation(report):
+def simulation(report: dict[str, Any]) -> dict[str, Any]:
     return report["traces"]["environment"]["simulation"]
 
 
-def undated(messages):
+def undated(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: each[key] for key in each if key != "timestamp"} for each in messages]
 
 
-def assert_goes_on_as_it_did(folder, tmp_path, *, every=1, **options):
+def assert_goes_on_as_it_did(
+    folder: Path, tmp_path: Path, *, every: int = 1, **options: Any
+) -> int:
     """Branched anywhere with the same sides, the rest is the same to the letter."""
     count = 0
     for one, report in reports(folder).items():
@@ -106,7 +113,7 @@ def test_so_it_is_under_the_rules_of_v1(
     assert assert_goes_on_as_it_did(run.folder, tmp_path, every=3) > 2
 
 
-def thoughtful(brief):
+def thoughtful(brief: AgentBrief) -> DefaultTau2AgentAdapter:
     """The reference agent with a model that answers by all that it has seen."""
 
     def reply(messages, tools):
@@ -128,12 +135,12 @@ def test_models_see_what_they_had_seen(tmp_path):
 
 
 @pytest.fixture
-def noop(tmp_path):
+def noop(tmp_path: Path) -> Path:
     """A conversation in which nothing was done."""
     return tau2.run(domain="library", num_tasks=1, agent="noop", output=tmp_path / "noop").folder
 
 
-def branched(folder, tmp_path, **options):
+def branched(folder: Path, tmp_path: Path, **options: Any) -> BranchResult:
     task = next(iter(RunFolder.read(folder).planned)).task_id
     return tau2.branch(run=folder, task=task, output=tmp_path / "branch", **options)
 
@@ -212,7 +219,7 @@ def test_a_changed_answer_is_refused(tmp_path):
     assert not (tmp_path / "branch").exists()
 
 
-def failing(brief):
+def failing(brief: AgentBrief) -> DefaultTau2AgentAdapter:
     """Fails in its second turn."""
     replies = ["What can I do for you?", RuntimeError("the provider is down")]
     model = ScriptedModelAdapter(replies, model_id="failing")
@@ -282,24 +289,24 @@ def test_the_reference_agent_continues_with_another_model_and_prompt(noop, tmp_p
 class Remembering(AgentAdapter):
     """An agent of a framework that can be given a conversation."""
 
-    def load_messages(self, messages):
+    def load_messages(self, messages: MessageHistory) -> None:
         self.messages = messages
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         self.agent["search_catalogue"](text="x")
         seen = [(each["role"], each["content"]) for each in self.get_messages()]
         return f"I remember {seen}."
 
 
-def forgetful(brief):
+def forgetful(brief: AgentBrief) -> Callable[..., Any]:
     return lambda query: "Who are you?"
 
 
-def remembering(brief):
+def remembering(brief: AgentBrief) -> Remembering:
     return Remembering(brief.tools, "remembering")
 
 
-def _says(message):
+def _says(message: str) -> Any:
     return message["role"] == "assistant" and message["content"]
 
 

@@ -2,6 +2,7 @@
 
 import json
 from copy import deepcopy
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ TASK = "renew_own_not_husbands"
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory):
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results file of two trials that pass: one asks before it renews a loan, one does not."""
     (raw,) = [each for each in load_raw_tasks("library") if each["id"] == TASK]
     asked = steps_of("library", raw)

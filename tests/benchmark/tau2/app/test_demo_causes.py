@@ -1,22 +1,28 @@
 """The causes that the demo shows, beside what else its page says of the same simulation."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
 
 from maseval.commands import show, tau2
-from maseval.core.finding import SOUND_PASS
+from maseval.core.finding import SOUND_PASS, Finding
+from maseval.core.outcome import Simulation
 
 pytestmark = [pytest.mark.data, pytest.mark.usefixtures("tau2_data")]
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[Simulation, Any]:
     """The findings on each simulation of the demo's agent in airline and retail."""
     folder = tmp_path_factory.mktemp("runs") / "demo"
     tau2.run(domain=["airline", "retail"], agent="noisy", trials=4, output=folder)
     return show(folder).findings
 
 
-def causes(found):
+def causes(
+    found: dict[Simulation, Any],
+) -> Iterator[tuple[Simulation, Finding, tuple[Finding, ...]]]:
     """Each failure's cause, with the other findings on it."""
     for simulation, findings in found.items():
         for each in findings:

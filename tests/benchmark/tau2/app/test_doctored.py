@@ -1,6 +1,9 @@
 """What a file says of itself is never taken on trust."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,14 +34,14 @@ from tests.cli.commandline import maseval, require_data
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory):
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with an honest file of the library domain."""
     folder = tmp_path_factory.mktemp("doctored")
     played(folder, "library", trials=2)
     return folder
 
 
-def played(folder, domain, trials, error_rate=0.4):
+def played(folder: Path, domain: str, trials: int, error_rate: float = 0.4) -> None:
     run = tau2.run(
         domain=domain,
         agent="noisy",
@@ -50,17 +53,17 @@ def played(folder, domain, trials, error_rate=0.4):
 
 
 @pytest.fixture(scope="module")
-def honest(home):
+def honest(home: Path) -> dict[str, Any]:
     return json.loads((home / "library.json").read_text())
 
 
 @pytest.fixture(autouse=True)
-def beside_the_files(home, monkeypatch):
+def beside_the_files(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(home)
 
 
 @pytest.fixture
-def changed(home, honest, tmp_path):
+def changed(home: Path, honest: dict[str, Any], tmp_path: Path) -> Callable[..., Any]:
     def write(change):
         path = tmp_path / f"{change.__name__}.json"
         path.write_text(doctored(honest, change))
@@ -119,7 +122,7 @@ def test_where_tasks_are_missing_the_headline_is_the_range(changed):
     assert two.headline.startswith(two.to_dict()["missing"])
 
 
-def set_in(*path, to):
+def set_in(*path: int | str, to: dict[str, float] | int | str) -> Callable[..., Any]:
     def change(document):
         *way, last = path
         for step in way:
@@ -130,11 +133,11 @@ def set_in(*path, to):
     return change
 
 
-def say_more(document):
+def say_more(document: Any) -> None:
     next(m for m in document["simulations"][0]["messages"] if m["role"] == "user")["content"] += "!"
 
 
-def drop_a_call(document):
+def drop_a_call(document: Any) -> None:
     messages = document["simulations"][0]["messages"]
     at = next(n for n, each in enumerate(messages) if each.get("tool_calls"))
     del messages[at : at + 2]

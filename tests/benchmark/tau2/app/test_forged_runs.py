@@ -2,6 +2,9 @@
 
 import json
 import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +12,7 @@ from maseval import frames
 from maseval.app.results.names import open_recording
 from maseval.app.sharing.sync import _tracked_run
 from maseval.commands import bundle, report, runs, show, tau2, unbundle
+from maseval.core.outcome import Outcome
 from maseval.core.words import percent
 from maseval.runs import RunFolder
 from tests.cli.commandline import last_json, maseval
@@ -28,7 +32,7 @@ FOUND = (
 
 
 @pytest.fixture(scope="module")
-def honest(tmp_path_factory):
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of four tasks, two trials each, of which some passed."""
     folder = tmp_path_factory.mktemp("forged") / "runs" / "honest"
     noisy_run(folder, 0.5, num_tasks=4)
@@ -36,12 +40,12 @@ def honest(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path, monkeypatch):
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def forged(honest, tmp_path):
+def forged(honest: Path, tmp_path: Path) -> Callable[..., Any]:
     def forge(name):
         folder = tmp_path / "runs" / name
         shutil.copytree(honest, folder)
@@ -52,7 +56,7 @@ def forged(honest, tmp_path):
     return forge
 
 
-def failures(folder):
+def failures(folder: Path) -> list[Outcome]:
     return [line for line in show(folder, explain=False).lines if line.kind != "pass"]
 
 

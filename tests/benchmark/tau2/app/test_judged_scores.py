@@ -1,6 +1,9 @@
 """Scores that depend on a judge: bounds without one, a verdict with one."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,6 +12,8 @@ from maseval.app.results.recording import judging_in_words
 from maseval.app.results.report import page_summary
 from maseval.benchmark.tau2.certify import CertificateError
 from maseval.benchmark.tau2.data_loader import load_raw_task
+from maseval.benchmark.tau2.rescoring.recount import Recount
+from maseval.benchmark.tau2.rescoring.verdict import JudgedSimulation
 from maseval.commands import compare, show, tau2
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError
@@ -20,7 +25,7 @@ from maseval.runs import RunFolder
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
+def played(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """A file of the library domain, 12 tasks once, some of them failed."""
     folder = tmp_path_factory.mktemp("judged")
     run = tau2.run(
@@ -31,7 +36,7 @@ def played(tmp_path_factory):
 
 
 @pytest.fixture
-def theirs(played, tmp_path):
+def theirs(played: dict[str, Any], tmp_path: Path) -> Path:
     """The same file, in which the first six tasks are also a matter of judgement."""
     path = tmp_path / "theirs.json"
     document = json.loads(json.dumps(played))
@@ -44,7 +49,7 @@ def theirs(played, tmp_path):
 
 
 @pytest.fixture
-def passed(played):
+def passed(played: dict[str, Any]) -> tuple[int, int]:
     """How many passed without a judge, and how many of these are a matter of judgement."""
     rewards = {each["task_id"]: each["reward_info"]["reward"] for each in played["simulations"]}
     judged = sum(rewards[task["id"]] for task in played["tasks"][:6])
@@ -52,7 +57,7 @@ def passed(played):
     return int(sum(rewards.values())), int(judged)
 
 
-def judgement(*met):
+def judgement(*met: bool) -> str:
     """What a judge replies, for one conversation."""
     results = [
         {"expectedOutcome": str(number), "metExpectation": each, "reasoning": "so it is"}
@@ -62,7 +67,7 @@ def judgement(*met):
 
 
 @pytest.fixture
-def judge(tmp_path):
+def judge(tmp_path: Path) -> Callable[..., Any]:
     """A judge that replies these texts, one after the other."""
 
     def make(*replies, name="judge"):
@@ -87,7 +92,7 @@ def test_without_a_judge_a_score_is_over_what_has_a_verdict_and_comes_with_a_ran
     assert "--judge-model" in cause.evidence[0]
 
 
-def simulations_of_judged_tasks(path, found):
+def simulations_of_judged_tasks(path: Path, found: Recount) -> list[JudgedSimulation]:
     tasks = json.loads(path.read_text())["tasks"]
     judged = {
         each["id"]
@@ -123,7 +128,7 @@ def test_what_waits_for_a_judge_is_not_compared_and_the_notes_say_so(theirs, tmp
     assert any("depend on a judge model" in note for note in found.notes)
 
 
-def judged_by(theirs, model, **options):
+def judged_by(theirs: Path, model: str, **options: Any) -> Recount:
     (found,) = tau2.score([theirs], embedded_tasks=True, judge_model=model, **options)
     return found
 
@@ -232,7 +237,7 @@ def test_a_verdict_that_a_judge_decides_says_so_where_it_is_explained(theirs):
 
 
 @pytest.fixture
-def court(tau2_data_of_1_0_1):
+def court(tau2_data_of_1_0_1: Path) -> list[Any]:
     """A judge of task 16 that replies whatever the list holds now: a text, or an error."""
     answers = []
 

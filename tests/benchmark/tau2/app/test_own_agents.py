@@ -4,7 +4,9 @@ import asyncio
 import json
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,7 @@ from maseval.runs.exceptions import RunConfigError
 
 
 @pytest.fixture(autouse=True)
-def importing_is_undone(monkeypatch):
+def importing_is_undone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", list(sys.path))
     before = set(sys.modules)
     yield
@@ -37,15 +39,15 @@ def reference_agent(brief: AgentBrief) -> DefaultTau2AgentAdapter:
     return DefaultTau2AgentAdapter(DefaultTau2Agent(brief.tools, brief.policy, brief.chat_model()))
 
 
-def polite(brief: AgentBrief):
+def polite(brief: AgentBrief) -> Callable[..., Any]:
     return lambda query: f"You said: {query}"
 
 
-def brief_with(**given) -> AgentBrief:
+def brief_with(**given: Any) -> AgentBrief:
     return AgentBrief(**{"tools": {}, "policy": "Be kind.", "domain": "library", **given})
 
 
-def file_with(folder, text, name="my_agent.py"):
+def file_with(folder: Path, text: str, name: str = "my_agent.py") -> Path:
     path = folder / name
     path.write_text(textwrap.dedent(text))
     return path
@@ -64,7 +66,7 @@ def test_an_agent_is_rehearsed_to_the_full_reward_and_every_report_says_so(tmp_p
     assert "rehearsed with" in Path(page).read_text(encoding="utf-8")
 
 
-async def polite_and_async(brief: AgentBrief):
+async def polite_and_async(brief: AgentBrief) -> Callable[..., Any]:
     async def answer(query):
         await asyncio.sleep(0)
         return f"You said: {query}"

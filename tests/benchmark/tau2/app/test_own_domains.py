@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -49,7 +51,7 @@ NOT_ONE = 3
 '''
 
 
-def task(name):
+def task(name: str) -> dict[str, Any]:
     sell = {"action_id": name, "name": "sell", "arguments": {"kite_id": "K1"}}
     return {
         "id": name,
@@ -65,7 +67,7 @@ def task(name):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, request):
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """A folder with the file of a domain; its name is that of the test, as names are for good."""
     name = "kites-" + request.node.name.casefold().replace("_", "-")[:30].rstrip("-[")
     (tmp_path / "shop.py").write_text(SHOP.replace("NAME", name))

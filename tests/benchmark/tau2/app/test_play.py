@@ -3,13 +3,18 @@
 import signal
 import threading
 import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import ScriptedModelAdapter, register_model
+from maseval.benchmark.tau2.app.running.run import PlayedTask
 from maseval.benchmark.tau2.data_loader import load_tasks
+from maseval.benchmark.tau2.players.human import SeatView
 from maseval.benchmark.tau2.players.scripted import GOODBYE
-from maseval.benchmark.tau2.world.tasks import TaskSpec
+from maseval.benchmark.tau2.world.tasks import Action, TaskSpec
 from maseval.commands import compare, runs, show, tau2
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.runs import RunConfigError, RunFolder
@@ -17,24 +22,24 @@ from maseval.runs import RunConfigError, RunFolder
 TASK = "renew_own_not_husbands"
 
 
-def gold_actions(domain, task_id):
+def gold_actions(domain: str, task_id: str) -> list[Action]:
     [task] = [task for task in load_tasks(domain) if str(task.id) == task_id]
     return [*TaskSpec.of(task).actions]  # equal tasks share theirs
 
 
-def calling(action):
+def calling(action: Action) -> Callable[..., Any]:
     return lambda view: view.call_tool(action.name, dict(action.arguments))
 
 
-def saying(text):
+def saying(text: str) -> Callable[..., Any]:
     return lambda view: view.say(text)
 
 
-def leaving(view):
+def leaving(view: SeatView) -> None:
     raise KeyboardInterrupt
 
 
-def played(*messages, **options):
+def played(*messages: Callable[..., Any], **options: Any) -> tuple[PlayedTask, list[SeatView]]:
     """Play with these messages; return the result, and what was seen at each and at the end."""
     left, seen = list(messages), []
 
@@ -47,7 +52,7 @@ def played(*messages, **options):
     return result, [*seen, result.view]
 
 
-def play_gold(folder, *task_ids):
+def play_gold(folder: Path, *task_ids: str) -> PlayedTask:
     """Play what the reference does."""
     actions = None
 

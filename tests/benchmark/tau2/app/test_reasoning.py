@@ -1,16 +1,21 @@
 """What an agent's model thinks: kept in the record, sent back as asked, and never to the user."""
 
 import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import commands, frames
+from maseval.app.results.run_summary import RunResult
 from maseval.benchmark.tau2.app.running.options import RunOptions
 from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.commands import tau2
+from maseval.core.agent_brief import AgentBrief
 from maseval.core.exceptions import ConfigurationError
 from maseval.runs import RunFolder
-from maseval.testing.provider_server import ProviderServer, Reply, completion, serving
+from maseval.testing.provider_server import ProviderServer, Reply, Request, completion, serving
 from tests.cli.commandline import maseval
 from tests.interface.libraries import needing
 
@@ -20,7 +25,7 @@ CALL = {"name": "find_books", "arguments": '{"title": "x"}'}
 class Thinker(ProviderServer):
     """Plays both sides: each answer was thought about, and the agent looks before it speaks."""
 
-    def reply_to(self, request):
+    def reply_to(self, request: Request) -> Reply:
         asked, said = request.body["model"], request.body["messages"]
         number = sum(message["role"] == "assistant" for message in said)
         message = {"role": "assistant", "reasoning_content": f"{asked}-thought-{number}"}
@@ -32,7 +37,7 @@ class Thinker(ProviderServer):
         call = {"id": f"call_{number}", "type": "function", "function": CALL}
         return Reply(completion({**message, "content": None, "tool_calls": [call]}, "tool_calls"))
 
-    def thoughts_sent_to(self, model):
+    def thoughts_sent_to(self, model: str) -> list[list[str]]:
         """The thoughts in each request to a model, as the messages have them."""
         bodies = [request.body for request in self.requests if request.body["model"] == model]
         return [
@@ -41,7 +46,7 @@ class Thinker(ProviderServer):
         ]
 
 
-def run(server, folder, **options):
+def run(server: Thinker, folder: Path, **options: Any) -> RunResult:
     return tau2.run(
         domain="library",
         num_tasks=1,
@@ -54,7 +59,7 @@ def run(server, folder, **options):
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[Thinker]:
     with serving(Thinker()) as running:
         yield running
 
@@ -118,7 +123,7 @@ def test_thoughts_come_back_when_a_recorded_conversation_goes_on(server, tmp_pat
     assert first["reasoning_content"] == "clerk-thought-0"
 
 
-def setup(**given):
+def setup(**given: Any) -> Tau2Run:
     return Tau2Run.of(RunOptions(domain="library", **given))
 
 
@@ -146,7 +151,7 @@ def test_a_policy_that_cannot_be_is_refused(given, problem):
         setup(user="scripted", **given)
 
 
-def asking(brief):
+def asking(brief: AgentBrief) -> Callable[..., Any]:
     """An agent of one's own, which writes its messages itself."""
     model = brief.chat_model()
 

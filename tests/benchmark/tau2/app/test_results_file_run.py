@@ -2,11 +2,15 @@
 
 import json
 import tracemalloc
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.app.results.names import open_recording
+from maseval.app.results.run_summary import RunResult
 from maseval.commands import report, show, tau2
 from maseval.core.exceptions import ConfigurationError
 from tests.benchmark.tau2.app.doctored import shuffled_task_ids
@@ -16,25 +20,25 @@ from tests.report.reading import index_of, rows_of
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     return noisy_run(tmp_path_factory.mktemp("results") / "noisy", 0.3)
 
 
 @pytest.fixture
-def theirs(run, tmp_path):
+def theirs(run: RunResult, tmp_path: Path) -> Path:
     path = tmp_path / "theirs.json"
     tau2.export(run.folder, path)
     return path
 
 
-def doctored(path, change):
+def doctored(path: Path, change: Callable[..., Any]) -> Path:
     value = json.loads(path.read_text())
     change(value)
     path.write_text(json.dumps(value))
     return path
 
 
-def all_rewarded(value):
+def all_rewarded(value: dict[str, Any]) -> None:
     for simulation in value["simulations"]:
         simulation["reward_info"]["reward"] = 1.0
 
@@ -100,11 +104,11 @@ def test_a_number_of_trials_that_is_infinite_is_none(theirs, run):
     assert view.summary.overall.in_brief() == run.summary.overall.in_brief()
 
 
-def count_reports(path):
+def count_reports(path: Path) -> int:
     return sum(1 for _ in open_recording(path).reports())
 
 
-def count_scored(path):
+def count_scored(path: Path) -> int:
     (found,) = tau2.score([path])
     return found.compared
 

@@ -1,5 +1,7 @@
 """Who takes part: what the arguments of a run mean."""
 
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2.app.running.options import RunOptions
@@ -8,7 +10,7 @@ from maseval.benchmark.tau2.app.running.run import Tau2Run
 from maseval.core.exceptions import ConfigurationError
 
 
-def setup(**given):
+def setup(**given: Any) -> Tau2Run:
     return Tau2Run.of(RunOptions(domain="library", **given))
 
 

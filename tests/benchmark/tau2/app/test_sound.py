@@ -3,14 +3,18 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import frames
-from maseval.app.results.measured import SOUND
+from maseval.app.results.examined import RunFindings
+from maseval.app.results.measured import SOUND, MeasuredScore
 from maseval.app.sharing.sync import _tracked_run
 from maseval.benchmark.tau2 import register_domain
 from maseval.benchmark.tau2.data_loader import load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.library import LIBRARY
 from maseval.commands import report, show, tau2
 from maseval.runs import RunFolder
@@ -23,14 +27,14 @@ OUT, WRONG, OTHER = "renew_own_not_husbands", "first_waiver", "renew_all_but_one
 """Tasks with an erratum: left out, with a corrected gold, with another right end state."""
 
 
-def erratum(task, kind, what, **sound_verdict):
+def erratum(task: str, kind: str, what: str, **sound_verdict: Any) -> dict[str, Any]:
     known = ["read by hand"]
     entry = {"domain": "desk", "task": task, "kind": kind, "what": what, "known": known}
     return entry | {"sound_verdict": sound_verdict}
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory):
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Domain:
     """The library's desk under another name, with errata beside its tasks."""
     folder = tmp_path_factory.mktemp("desk") / "data"
     shutil.copytree(LIBRARY.data_dir, folder)
@@ -49,14 +53,14 @@ def desk(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def run(desk, tmp_path_factory):
+def run(desk: Domain, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every task, done as its reference solution does it: all pass officially."""
     folder = tmp_path_factory.mktemp("runs") / "gold"
     return tau2.run(domain="desk", agent="gold", output=folder).folder
 
 
 @pytest.fixture(scope="module")
-def file(desk, tmp_path_factory):
+def file(desk: Domain, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results file: the user leaves before the confirmed write; another right end state."""
     tasks = {raw["id"]: raw for raw in load_raw_tasks("desk")}
     steps = steps_of("desk", tasks[OTHER])
@@ -71,7 +75,7 @@ def file(desk, tmp_path_factory):
     return path
 
 
-def numbers(view):
+def numbers(view: RunFindings) -> list[MeasuredScore]:
     """The official number and the one over sound tasks."""
     return [each for each in view.scores if each.counted in ("official", SOUND.name)]
 

@@ -1,5 +1,7 @@
 """Who failed in a run, and what that makes of its numbers."""
 
+from pathlib import Path
+
 import pytest
 
 from maseval.app.results.examined import examine_run
@@ -10,7 +12,7 @@ from maseval.runs import RunFolder
 
 
 @pytest.fixture(scope="module")
-def noisy(tmp_path_factory):
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("diagnosed") / "noisy"
     return tau2.run(
         domain="library", agent="noisy", agent_args={"error_rate": 0.3}, trials=2, output=folder

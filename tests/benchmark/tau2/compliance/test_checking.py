@@ -1,6 +1,9 @@
 """The rules are asked at the right moment, and no answer is lost."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,8 +14,15 @@ from maseval.benchmark.tau2.review.policy.confirming import (
     no_text_beside_a_call,
     one_call_at_a_time,
 )
-from maseval.benchmark.tau2.review.policy.rules import Broken, CannotTell, Kind, rule, talk_rule
-from maseval.benchmark.tau2.review.talk import Talk
+from maseval.benchmark.tau2.review.policy.rules import (
+    Broken,
+    CannotTell,
+    Kind,
+    Rule,
+    rule,
+    talk_rule,
+)
+from maseval.benchmark.tau2.review.talk import CallMoment, Talk
 from maseval.benchmark.tau2.review.values import has_date, is_said, normalise
 from maseval.benchmark.tau2.scoring.case import open_case
 from tests.benchmark.tau2.todo_list import CREATE, task, todo_list
@@ -20,11 +30,11 @@ from tests.benchmark.tau2.todo_list import CREATE, task, todo_list
 PLACE = "Tasks"
 
 
-def state_rule(check, name="todo.state"):
+def state_rule(check: Callable[..., Any], name: str = "todo.state") -> Rule:
     return rule(name, Kind.STATE, place=PLACE, tools=["create_task"])(check)
 
 
-def conversation(*messages, raw):
+def conversation(*messages: dict[str, Any], raw: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": "one",
         "task_id": raw["id"],
@@ -36,11 +46,13 @@ def conversation(*messages, raw):
     }
 
 
-def say(role, text):
+def say(role: str, text: str) -> dict[str, str]:
     return {"role": role, "content": text}
 
 
-def make(title, at=0, answer=None, **arguments):
+def make(
+    title: str, at: int = 0, answer: str | None = None, **arguments: Any
+) -> list[dict[str, Any]]:
     call = {"id": f"c{at}", "name": "create_task", "arguments": {"user_id": "user_1", **arguments}}
     call["arguments"]["title"] = title
     call["requestor"] = "assistant"
@@ -52,7 +64,7 @@ def make(title, at=0, answer=None, **arguments):
 
 
 @pytest.fixture
-def check(tmp_path):
+def check(tmp_path: Path) -> Callable[..., Any]:
     """Ask rules about the messages of a conversation about a list of things to do."""
 
     raw = task(CREATE)
@@ -65,12 +77,12 @@ def check(tmp_path):
     return asked
 
 
-def always_broken(moment):
+def always_broken(moment: CallMoment) -> Iterator[Broken]:
     """Nothing is ever right."""
     yield Broken("this is wrong", {"title": moment.arguments["title"]})
 
 
-def raises(moment):
+def raises(moment: CallMoment) -> Iterator[Broken]:
     """This rule has a fault."""
     yield Broken("found before the fault")
     raise KeyError("absent")

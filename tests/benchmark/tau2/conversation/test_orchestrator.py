@@ -2,6 +2,9 @@
 
 import asyncio
 import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,14 +13,18 @@ from maseval.benchmark.tau2 import Tau2Environment
 from maseval.benchmark.tau2.agent import NobodyListensError
 from maseval.benchmark.tau2.conversation.orchestrator import Orchestrator, check_history
 from maseval.benchmark.tau2.conversation.participants import TextAgent
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.environment import ENDED, OVER
 from maseval.benchmark.tau2.formats.message import assistant_message, is_user_stop, user_message
+from maseval.benchmark.tau2.world.trajectory import Trajectory
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.task import Task
+from maseval.core.user import User
 from tests.benchmark.tau2.rooms import Live, action, room_task, said, simulation
 
 
 @pytest.fixture
-def new_environment(tmp_path, room):
+def new_environment(tmp_path: Path, room: Domain) -> Callable[..., Any]:
     def make(history=(), **data):
         state = {"message_history": list(history)}
         return Tau2Environment(
@@ -30,15 +37,15 @@ def new_environment(tmp_path, room):
 class Side:
     """Says its lines: a text, or the name of a tool to call."""
 
-    def __init__(self, requestor, *lines):
+    def __init__(self, requestor: str, *lines: str | None) -> None:
         self.requestor = requestor
         self.lines = list(lines)
         self.heard = []
 
-    def begin(self, history):
+    def begin(self, history: list[dict[str, Any]]) -> None:
         self.history = [message["content"] for message in history]
 
-    def reply(self, incoming):
+    def reply(self, incoming: list[dict[str, Any]]) -> dict[str, Any]:
         self.heard.append([message["content"] for message in incoming])
         line = self.lines.pop(0)
         make = assistant_message if self.requestor == "assistant" else user_message
@@ -50,11 +57,13 @@ class Side:
         ]
         return make(None, tool_calls=calls, cost=0.0)
 
-    def is_stop(self, message):
+    def is_stop(self, message: dict[str, Any]) -> bool:
         return message["content"] == "END" or is_user_stop(message)
 
 
-def run(environment, agent_lines, user_lines, **limits):
+def run(
+    environment: Tau2Environment, agent_lines: list[str], user_lines: list[str], **limits: int
+) -> tuple[Side, Side, Trajectory]:
     agent, user = Side("assistant", *agent_lines), Side("user", *user_lines)
     orchestrator = Orchestrator(environment, agent, user, **limits)
     orchestrator.run()
@@ -220,29 +229,40 @@ LIGHT = action("press_switch", "user")
 class Asking(AgentAdapter):
     """In each turn, runs the given function with the tools and the user."""
 
-    def __init__(self, work, environment, user):
+    def __init__(self, work: Callable[..., Any], environment: Tau2Environment, user: User) -> None:
         super().__init__(work, "asking")
         self.environment, self.user = environment, user
         self.heard = []
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         return self.agent(self, query)
 
-    def ask(self, question):
+    def ask(self, question: str) -> None:
         self.heard.append(self.user.respond(question))
 
 
 class WithQuestions(Live):
-    def __init__(self, work, user=(), **settings):
+    def __init__(
+        self,
+        work: Callable[..., Any],
+        user: list[dict[str, Any] | str] | tuple[Any, ...] = (),
+        **settings: int,
+    ) -> None:
         super().__init__((), user, **settings)
         self.work = work
 
-    def setup_agents(self, agent_data, environment, task, user):
+    def setup_agents(
+        self,
+        agent_data: dict[str, Any],
+        environment: Tau2Environment,
+        task: Task,
+        user: User | None,
+    ) -> tuple[Sequence[AgentAdapter], dict[str, AgentAdapter]]:
         self.agent = Asking(self.work, environment, user)
         return [self.agent], {"asking": self.agent}
 
 
-def paints_after_asking(agent, query):
+def paints_after_asking(agent: Asking, query: str) -> str:
     if "Thanks" in query:
         return "You are welcome."
     agent.ask("Which colour?")
@@ -310,7 +330,7 @@ def test_a_user_that_stops_when_asked_ends_the_simulation_there(room):
 class ToolUser(LLMUser):
     """A user that gives its agent a tool to ask with."""
 
-    def get_tool(self):
+    def get_tool(self) -> Any | None:
         return lambda question: self.respond(question)
 
 
@@ -375,10 +395,10 @@ def test_an_async_agent_is_waited_for(room):
 class ThinkingSide(Side):
     """Thinks before each message, and keeps whole what it hears."""
 
-    def begin(self, history):
+    def begin(self, history: list[dict[str, Any]]) -> None:
         self.whole = list(history)
 
-    def reply(self, incoming):
+    def reply(self, incoming: list[dict[str, Any]]) -> dict[str, Any]:
         self.whole += incoming
         said = super().reply(incoming)
         return {**said, "raw_data": {"reasoning": {"text": f"{self.requestor} thinks"}}}

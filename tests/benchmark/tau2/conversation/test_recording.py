@@ -1,5 +1,7 @@
 """One conversation from two sides of it."""
 
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2.conversation.recording import (
@@ -19,16 +21,16 @@ from maseval.benchmark.tau2.world.world import calls_with_answers
 GREETING = {"role": "assistant", "content": "Hi!"}
 
 
-def say(role, text):
+def say(role: str, text: str) -> dict[str, str]:
     return {"role": role, "content": text}
 
 
-def call(role, name):
+def call(role: str, name: str) -> dict[str, Any]:
     made = {"id": f"{role}-{name}", "name": name, "arguments": {}, "requestor": role}
     return {"role": role, "content": None, "tool_calls": [made]}
 
 
-def result(role, name):
+def result(role: str, name: str) -> dict[str, str]:
     return {"role": "tool", "id": f"{role}-{name}", "content": f"{name} done", "requestor": role}
 
 
@@ -50,7 +52,7 @@ AGENT = messages_seen_by(WHOLE, "assistant")[1:-1]
 USER = messages_seen_by(WHOLE, "user")
 
 
-def plain(messages):
+def plain(messages: list[dict[str, Any]]) -> list[tuple[str, str | None, list[str]]]:
     return [
         (each["role"], each["content"], [one["name"] for one in each.get("tool_calls") or ()])
         for each in messages
@@ -119,7 +121,7 @@ def test_the_end_is_the_users_if_it_is_the_user_who_says_so(messages, reason):
     assert ending_of(messages) == reason
 
 
-def read(messages):
+def read(messages: list[dict[str, Any]]) -> AnsweredMessages | list[dict[str, Any]]:
     return read_recording({"messages": messages}).messages
 
 

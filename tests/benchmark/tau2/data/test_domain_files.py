@@ -2,7 +2,10 @@ import hashlib
 import shutil
 import socket
 import zipfile
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -28,7 +31,7 @@ GUIDELINES = {file.name for file in MANIFEST.below("user_simulator")}
 
 
 @pytest.fixture
-def empty_cache(tmp_path, monkeypatch):
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """An empty cache whose only source is a folder."""
 
     def fed_by(folder, version):
@@ -41,12 +44,12 @@ def empty_cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def cache(empty_cache, tau2_data):
+def cache(empty_cache: Callable[..., Any], tau2_data: Path) -> Path:
     return empty_cache(tau2_data, "v0.2.0")
 
 
 @pytest.fixture
-def no_way_out(monkeypatch):
+def no_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing can be fetched from anywhere."""
     monkeypatch.delenv("MASEVAL_TAU2_DATA", raising=False)
     monkeypatch.setattr(socket, "socket", None)
@@ -54,11 +57,11 @@ def no_way_out(monkeypatch):
     monkeypatch.setattr("zipfile.ZipFile", None)
 
 
-def data_files_in(folder):
+def data_files_in(folder: Path) -> set[str]:
     return {name for name in MANIFEST.files if (folder / name).is_file()}
 
 
-def copied(source, target, names):
+def copied(source: Path, target: Path, names: dict[str, Any] | set[str]) -> Path:
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source / name, target / name)
@@ -185,7 +188,9 @@ NEWER = manifest_of("1.0.1")
 
 
 @pytest.fixture(scope="session")
-def newer_data(tmp_path_factory, tau2_data, shared_data, contract_dir):
+def newer_data(
+    tmp_path_factory: pytest.TempPathFactory, tau2_data: Path, shared_data: Path, contract_dir: Path
+) -> Path:
     """All files of v1.0.1 in one folder: the new ones, and those that have stayed the same."""
     folder = tmp_path_factory.mktemp("newer")
     stayed = {file.sha256: tau2_data / name for name, file in MANIFEST.files.items()}
@@ -199,7 +204,7 @@ def newer_data(tmp_path_factory, tau2_data, shared_data, contract_dir):
 
 
 @pytest.fixture
-def newer_cache(empty_cache, newer_data):
+def newer_cache(empty_cache: Callable[..., Any], newer_data: Path) -> Path:
     return empty_cache(newer_data, "v1.0.1")
 
 

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from maseval.app.results.examined import VERDICT, ExaminedRun
 from maseval.benchmark.tau2 import score_simulation
 from maseval.benchmark.tau2.data.files import default_data_dir
 from maseval.benchmark.tau2.data_loader import ensure_data_exists
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.telecom.models import TelecomDB
 from maseval.commands import show
 from maseval.data.files import ChecksumError
@@ -20,7 +22,7 @@ from maseval.runs import RunFolder
 from tests.benchmark.tau2.rooms import room_domain
 
 
-def edit(file, old, new):
+def edit(file: Path, old: str, new: str) -> None:
     """Replace text in a file; its size and its time stay."""
     before, content = file.stat(), file.read_text()
     assert len(old) == len(new) and old in content
@@ -29,7 +31,7 @@ def edit(file, old, new):
 
 
 @pytest.fixture
-def database(tau2_data, tmp_path, monkeypatch):
+def database(tau2_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The database of telecom in a cache that is the test's own."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("MASEVAL_OFFLINE", "1")
@@ -66,7 +68,7 @@ def test_a_verified_file_that_was_edited_before_it_was_read_is_an_error(database
 
 
 @pytest.fixture
-def room(tmp_path):
+def room(tmp_path: Path) -> Domain:
     """A domain of one task: the wall stays white."""
     domain = room_domain(tmp_path)
     (tmp_path / "db.json").write_text('{"wall": "white"}')

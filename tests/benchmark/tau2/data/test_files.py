@@ -7,7 +7,7 @@ from maseval.benchmark.tau2.data.files import MANIFEST, manifest_of, read_listin
 from maseval.data.files import ChecksumError, DataFile, Manifest
 
 
-def data_file(name, content):
+def data_file(name: str, content: bytes) -> DataFile:
     return DataFile(name, len(content), hashlib.sha256(content).hexdigest())
 
 

@@ -1,6 +1,8 @@
 """The calculator, against what Python itself makes of the same text."""
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +23,7 @@ NOT_TEXT = "eval() arg 1 must be a string, bytes or code object"
 NOT_FOUND_IN_TEXT = "'in <string>' requires string as left operand, not"
 
 
-def outcome(function, expression):
+def outcome(function: Callable[..., Any], expression: str) -> str | tuple[type[Any], str]:
     try:
         return function(expression)
     except Exception as error:

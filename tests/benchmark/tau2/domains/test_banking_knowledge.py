@@ -24,7 +24,7 @@ from maseval.core.providers import register_embedder
 
 
 @pytest.fixture
-def db(tmp_path) -> BankingDB:
+def db(tmp_path: Path) -> BankingDB:
     rows = {"u1": {"user_id": "u1", "name": "Ada"}, "u2": {"user_id": "u2", "name": "Bea"}}
     path = tmp_path / "db.json"
     path.write_text(json.dumps({"users": {"data": rows, "notes": "n"}}))
@@ -129,10 +129,10 @@ def test_without_a_key_for_embeddings_a_variant_names_those_that_need_none(
 class Counting:
     model_id = "m"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.asked = []
 
-    def embed(self, texts):
+    def embed(self, texts: list[str]) -> list[list[float]]:
         self.asked.append(list(texts))
         return [[3.0, 4.0] for _ in texts]
 

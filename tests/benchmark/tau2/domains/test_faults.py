@@ -27,7 +27,7 @@ class Unexplained(ToolKitBase[KioskDB]):
 
 class Unreadable(ToolKitBase[KioskDB]):
     @is_tool()
-    def sell(self, count: "Number") -> str:  # type: ignore[name-defined]  # noqa: F821
+    def sell(self, count: "Number") -> str:  # noqa: F821
         """Sell tickets."""
         return "sold"
 

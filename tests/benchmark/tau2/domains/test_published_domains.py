@@ -106,7 +106,9 @@ def charges_before_it_fails(call: dict[str, Any], content: str) -> bool:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
-def test_any_call_is_answered_and_an_error_changes_nothing(domain, tau2_data, data):
+def test_any_call_is_answered_and_an_error_changes_nothing(
+    domain: str, tau2_data: Path, data: Any
+) -> None:
     world, bystander = world_of(domain, tau2_data), world_of(domain, tau2_data)
     untouched = bystander.state()
     for call in data.draw(st.lists(calls(domain), min_size=1, max_size=6)):

@@ -17,7 +17,7 @@ from tests.benchmark.tau2.domains.kiosk import kiosk
 
 
 @pytest.fixture(autouse=True)
-def nobody_has_registered_any(monkeypatch):
+def nobody_has_registered_any(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registration, "_added", {})
     monkeypatch.setattr(registration, "_find_elsewhere", None)
 
@@ -60,7 +60,7 @@ def test_a_domain_that_cannot_work_is_refused_with_all_its_faults(tmp_path):
 
 def test_what_is_no_domain_is_refused():
     with pytest.raises(InvalidDomainError, match="not a Domain"):
-        register_domain("retail")  # type: ignore[arg-type]
+        register_domain("retail")
 
 
 @pytest.mark.parametrize(

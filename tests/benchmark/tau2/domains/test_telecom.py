@@ -63,7 +63,7 @@ def database(*records: Line | Bill) -> TelecomDB:
         address=Address(street="1 Way", city="Town", state="CA", zip_code="90210"),
         line_ids=[each.line_id for each in lines],
         bill_ids=[each.bill_id for each in bills],
-        created_at="2025-01-15T10:30:00",  # type: ignore[arg-type]
+        created_at="2025-01-15T10:30:00",
     )
     return TelecomDB(plans=[plan], customers=[customer], lines=lines, bills=bills)
 

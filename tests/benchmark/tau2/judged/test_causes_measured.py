@@ -2,6 +2,8 @@
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,9 @@ pytestmark = [pytest.mark.data, pytest.mark.contract]
 
 
 @pytest.fixture
-def conversations(contract_dir, tau2_data, tmp_path, monkeypatch):
+def conversations(
+    contract_dir: Path, tau2_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Path, list[dict[str, Any]]]:
     """A results file of conversations that were read, and the parties that were named."""
     read = {each["simulation"]: each for each in reversed(read_lines(READINGS))}
     simulations = {}
@@ -38,7 +42,7 @@ def conversations(contract_dir, tau2_data, tmp_path, monkeypatch):
     return path, [read[name] for name in simulations]
 
 
-def blame_the_agent(messages, tools):
+def blame_the_agent(messages: list[dict[str, str]], tools: None) -> str:
     number, words = re.findall(r"^\[(\d+)\] (.*)$", str(messages[1]["content"]), re.M)[1]
     quotes = [{"message": int(number), "quote": words}]
     return json.dumps({"first": "agent", "second": None, "claims": quotes, "why": "As always."})

@@ -3,6 +3,8 @@
 import json
 import lzma
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -24,7 +26,7 @@ def test_the_package_has_what_the_page_says():
     assert all(each.stat().st_size < 1 << 20 for each in (PAIRS, READINGS))
 
 
-def texts_in(value):
+def texts_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):

@@ -1,5 +1,7 @@
 """A claim counts only if its message, its words and its sentence of the policy are true."""
 
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2.review.judged.questions import (
@@ -11,6 +13,7 @@ from maseval.benchmark.tau2.review.judged.questions import (
     check_policy,
     policy_question,
 )
+from maseval.core.judge import Checked
 
 TEXTS = JudgedTexts(
     ["agent: Hi!", "customer: Renew  it,\nplease.", "agent calls renew_loan({})"],
@@ -25,7 +28,7 @@ TRUE = {
 }
 
 
-def claims(*several):
+def claims(*several: dict[str, Any]) -> Checked:
     return check_policy(PolicyAnswer.model_validate({"claims": several}), TEXTS)
 
 

@@ -1,14 +1,17 @@
 """An agent that carries out the reference solution passes every task of the live benchmark."""
 
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.players import PlayerTau2Benchmark
+from maseval.core.task.queues import SequentialTaskQueue
 
 GOLD = {"player": "gold"}
 
 
-def failures(tasks, **settings):
+def failures(tasks: SequentialTaskQueue, **settings: str) -> list[Any]:
     benchmark = PlayerTau2Benchmark(progress_bar=False, num_workers=4, **settings)
     reports = benchmark.run(tasks, agent_data=GOLD)
     assert len(reports) == len(tasks)

@@ -1,6 +1,7 @@
 """Players: sides of a simulation that need no model."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,8 @@ from maseval.benchmark.tau2.players.scripted import (
     requests_in,
 )
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.task.queues import SequentialTaskQueue
+from maseval.core.task.task import Task
 from tests.benchmark.tau2.rooms import action, conversation, room_task
 from tests.normalised import normalise
 
@@ -23,7 +26,15 @@ PRESS = action("press_switch", "user")
 SET_LAMP = action("set_lamp", "user", colour="`red` )`", level=7)
 
 
-def played(tasks, player="gold", *, seed=1, repeats=1, workers=1, **agent_data):
+def played(
+    tasks: SequentialTaskQueue | list[Task],
+    player: str = "gold",
+    *,
+    seed: int = 1,
+    repeats: int = 1,
+    workers: int = 1,
+    **agent_data: float,
+) -> list[dict[str, Any]]:
     benchmark = PlayerTau2Benchmark(
         progress_bar=False, seed=seed, n_task_repeats=repeats, num_workers=workers
     )
@@ -85,7 +96,7 @@ def test_noisy_makes_the_same_mistakes_for_the_same_seed_and_others_in_another_r
     assert any(calls[0][n] != calls[0][n + 1] for n in range(0, len(calls[0]), 3))
 
 
-def called(report):
+def called(report: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     return [
         (call["name"], call["arguments"])
         for message in conversation(report)
@@ -157,7 +168,7 @@ def test_requests_are_read_from_the_words_around_them(text, expected):
     assert requests_in(text) == expected
 
 
-def replies(user, *texts):
+def replies(user: ScriptedUser, *texts: str) -> list[dict[str, Any]]:
     user.begin([])
     return [user.reply([assistant_message(text)]) for text in texts]
 

@@ -2,27 +2,32 @@
 
 import json
 from itertools import count
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2 import Tau2Environment, load_tasks
-from maseval.benchmark.tau2.players.rehearsal import make_model
+from maseval.benchmark.tau2.players.rehearsal import RehearsalModel, make_model
 from maseval.benchmark.tau2.players.scripted import GOODBYE
+from maseval.core.messages import ChatResponse
+from maseval.core.task.task import Task
 
 ASKED = [{"role": "user", "content": "Hello"}]
 
 
 @pytest.fixture
-def task():
+def task() -> Task:
     return next(iter(load_tasks("library")))
 
 
 @pytest.fixture
-def environment(task):
+def environment(task: Task) -> Tau2Environment:
     return Tau2Environment(task.environment_data)
 
 
-def answers(model, tools, times):
+def answers(
+    model: RehearsalModel, tools: list[dict[str, Any]] | tuple[dict[str, Any], ...], times: int
+) -> list[ChatResponse]:
     """The answers to requests that differ, as each has the answers before it."""
     messages, given = list(ASKED), []
     for number in range(times):

@@ -1,6 +1,7 @@
 """Schemas that say the same are equal, however a framework writes them; others are named."""
 
 import copy
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -30,7 +31,7 @@ GIVEN = {
 }
 
 
-def changed(**changes):
+def changed(**changes: Any) -> dict[str, Any]:
     function = copy.deepcopy(GIVEN)
     for path, value in changes.items():
         *folders, name = path.split("__")

@@ -1,6 +1,7 @@
 """What a record amounts to: who should be there, which task is meant, what contradicts itself."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def test_planned_are_all_trials_of_the_listed_tasks_and_of_those_that_are_there(
     assert found == [Simulation("library", task, trial) for task in "abc" for trial in range(3)]
 
 
-def verdict(reward, **more):
+def verdict(reward: float, **more: Any) -> dict[str, Any]:
     return {"reward": reward, "reward_breakdown": {"DB": 1.0, "COMMUNICATE": 0.0}, **more}
 
 
@@ -83,7 +84,7 @@ def test_the_verdicts_of_a_record_are_not_held():
     assert [each.checks for each in recount.simulations] == [None]
 
 
-def checks(task):
+def checks(task: dict[str, Any]) -> dict[str, Any]:
     actions = (task["evaluation_criteria"] or {}).get("actions") or ()
     return {
         "action_checks": [

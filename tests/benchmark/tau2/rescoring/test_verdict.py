@@ -1,16 +1,20 @@
 """Marks of a simulation that no other should have."""
 
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2.rescoring.verdict import conversation_in, marks_of
 from maseval.benchmark.tau2.results.writing import Tau2Report
 
 
-def message(second, role="user", content="Bye. ###STOP###", **more):
+def message(
+    second: str, role: str = "user", content: str = "Bye. ###STOP###", **more: Any
+) -> dict[str, Any]:
     return {"role": role, "content": content, "timestamp": f"2025-01-01T10:00:{second}", **more}
 
 
-def simulation(*messages, **changes):
+def simulation(*messages: dict[str, Any], **changes: Any) -> dict[str, Any]:
     return {
         "messages": list(messages),
         "start_time": "2025-01-01T10:00:00",

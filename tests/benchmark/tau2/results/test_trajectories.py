@@ -2,6 +2,8 @@
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ from tests.exchange.trajectories import answer, call, step, trajectory
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Tasks of the library, each played twice by an agent that errs."""
     folder = tmp_path_factory.mktemp("library")
     return tau2.run(
@@ -23,24 +25,24 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def exported(run):
+def exported(run: Path) -> Path:
     (found,) = commands.export(run, "atif", run.parent / "run.atif")
     return found.path
 
 
-def written(path, *values):
+def written(path: Path, *values: dict[str, Any]) -> Path:
     path.write_text("".join(f"{json.dumps(value)}\n" for value in values), encoding="utf-8")
     return path
 
 
-def verdicts(source):
+def verdicts(source: Path) -> dict[tuple[str, int], Any]:
     return {
         (line.task_id, line.trial): (line.passed, line.reward)
         for line in commands.show(source).lines
     }
 
 
-def stranger(task="member", **more):
+def stranger(task: str = "member", **more: str) -> dict[str, Any]:
     """A conversation that another program recorded, which says nothing of tau2."""
     return trajectory(
         step("user", "Who am I? I am M1001."),

@@ -1,10 +1,13 @@
 """Cases to score: the task and the data that belong to a recorded conversation."""
 
 import shutil
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2.data_loader import ensure_data_exists, load_tasks
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.scoring.case import KnownTask, open_case
 from maseval.benchmark.tau2.scoring.score import check_environment, score, score_simulation
 from maseval.benchmark.tau2.world.world import World
@@ -12,7 +15,7 @@ from tests.benchmark.tau2.rooms import action, room_task
 
 
 @pytest.fixture
-def own_folder(tmp_path):
+def own_folder(tmp_path: Path) -> Path:
     """A copy of the data of retail in a folder of its own."""
     folder = tmp_path / "own"
     shutil.copytree(
@@ -67,7 +70,7 @@ BLUE = action("paint", colour="blue")
 SWITCH = action("press_switch", "user")
 
 
-def played(room, *actions):
+def played(room: Domain, *actions: dict[str, Any]) -> dict[str, Any]:
     world, messages = World(room, room.data_dir), []
     for number, each in enumerate(actions):
         call = {"id": str(number), **each}

@@ -1,6 +1,7 @@
 """Judges of natural-language assertions."""
 
 import json
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -21,7 +22,7 @@ CONVERSATION = [
 ASSERTIONS = ["The agent answers.", 'It\'s "kind".']
 
 
-def results(*met):
+def results(*met: bool | str | None) -> str:
     return json.dumps(
         {
             "results": [
@@ -32,7 +33,7 @@ def results(*met):
     )
 
 
-def ask(reply, **options):
+def ask(reply: str, **options: bool) -> list[dict[str, Any]]:
     return judge(ScriptedModelAdapter([reply], loop=True), CONVERSATION, ASSERTIONS, **options)
 
 

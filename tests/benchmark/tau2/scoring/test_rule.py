@@ -26,7 +26,9 @@ def test_a_value_stands_in_a_text_as_a_whole(value, text, found):
     assert stands_in(value, text) is found
 
 
-def met(assertions, info, said, ended=None):
+def met(
+    assertions: list[str], info: list[str], said: list[str], ended: bool | None = None
+) -> list[bool] | None:
     found = decide_by_rule(assertions, info, said, ended)
     return None if found is None else [check["met"] for check in found]
 

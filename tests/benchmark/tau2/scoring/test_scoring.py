@@ -1,6 +1,9 @@
 import copy
 import json
 import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 from maseval.benchmark.tau2.conversation.recording import SimulationFormatError, read_recording
 from maseval.benchmark.tau2.data_loader import UnknownTaskError, load_tasks
 from maseval.benchmark.tau2.domains import UnknownDomainError
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.formats.simulation import RewardInfo
 from maseval.benchmark.tau2.scoring.judge import NoJudgeError
 from maseval.benchmark.tau2.scoring.score import score_simulation
@@ -19,7 +23,7 @@ from tests.benchmark.tau2.todo_list import COMPLETE, CREATE, do, said, task, tod
 
 
 @pytest.fixture
-def domain(tmp_path):
+def domain(tmp_path: Path) -> Domain:
     return todo_list(tmp_path, task(CREATE))
 
 
@@ -173,7 +177,7 @@ def test_every_action_of_the_reference_must_be_taken(domain):
     assert verdict["reward_breakdown"] == {"ACTION": 0.0}
 
 
-def status_is(expected):
+def status_is(expected: str) -> dict[str, Any]:
     arguments = {"task_id": "task_1", "expected_status": expected}
     return {"env_type": "assistant", "func_name": "assert_task_status", "arguments": arguments}
 
@@ -241,7 +245,7 @@ def test_an_unknown_kind_of_evaluation_is_refused(domain):
         score_simulation(said(domain), domain=domain, evaluation_type="vibes")
 
 
-def edited(domain, change):
+def edited(domain: Domain, change: Callable[..., Any]) -> dict[str, Any]:
     """A conversation of one call and its answer, whose messages are changed."""
     simulation = said(domain, CREATE)
     change(simulation["messages"])
@@ -438,7 +442,7 @@ def test_any_json_is_read_or_refused_by_name(anything):
 NL_BASIS = {"nl_assertions": ["The agent is kind."], "reward_basis": ["NL_ASSERTION"]}
 
 
-def judged(met):
+def judged(met: bool) -> ScriptedModelAdapter:
     result = {"expectedOutcome": "The agent is kind.", "reasoning": "So.", "metExpectation": met}
     return ScriptedModelAdapter([json.dumps({"results": [result]})])
 

@@ -2,12 +2,13 @@ import json
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2.texts.extraction import extract_texts
 from maseval.benchmark.tau2.texts.original import describe_tools
-from maseval.benchmark.tau2.texts.texts import TextsError
+from maseval.benchmark.tau2.texts.texts import Texts, TextsError
 from maseval.data.files import ChecksumError, SourceShapeError
 
 pytestmark = pytest.mark.data
@@ -25,11 +26,11 @@ def test_an_invented_tree_gives_exactly_what_was_expected(version, tree, expecte
     assert json.dumps(json.loads(found.to_bytes())) == json.dumps(wanted)
 
 
-def skeletons(synthetic, version):
+def skeletons(synthetic: Path, version: str) -> dict[str, Any]:
     return json.loads((synthetic / "skeletons.json").read_text())[version]
 
 
-def all_schemas(texts, skeletons):
+def all_schemas(texts: Texts, skeletons: dict[str, Any]) -> dict[str, Any]:
     """The schemas of every toolkit, the invented skeletons standing for our own tools."""
     return {
         domain: {

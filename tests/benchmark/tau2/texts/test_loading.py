@@ -2,15 +2,24 @@ import json
 import shutil
 import socket
 import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2.data import UnknownVersionError
 from maseval.benchmark.tau2.texts import loading
-from maseval.benchmark.tau2.texts.loading import cached_texts, edition_of, load_texts, texts_at
-from maseval.benchmark.tau2.texts.texts import TextsError
+from maseval.benchmark.tau2.texts.loading import (
+    Edition,
+    cached_texts,
+    edition_of,
+    load_texts,
+    texts_at,
+)
+from maseval.benchmark.tau2.texts.texts import Texts, TextsError
 from maseval.data.sources import FetchProgress, RepositorySource
-from tests.file_server import content
+from tests.file_server import FileServer, content
 
 pytestmark = pytest.mark.data
 
@@ -18,25 +27,25 @@ AGENT = "src/tau2/agent/llm_agent.py"
 
 
 @pytest.fixture(autouse=True)
-def only_what_the_test_says(monkeypatch, tmp_path):
+def only_what_the_test_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("MASEVAL_OFFLINE", "MASEVAL_TAU2_DATA", "MASEVAL_TAU2_TEXTS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def mirror(file_server, tree):
+def mirror(file_server: FileServer, tree: Callable[..., Any]) -> FileServer:
     """A server that has the invented tree under the tag."""
     file_server.answers = {f"/v1.0.1/{name}": content(c) for name, c in tree("1.0.1").items()}
     return file_server
 
 
 @pytest.fixture
-def root(tmp_path):
+def root(tmp_path: Path) -> Path:
     return tmp_path / "cache" / "tau2" / "v1.0.1" / "source"
 
 
-def fetched(edition, root, mirror):
+def fetched(edition: Edition, root: Path, mirror: FileServer) -> Texts:
     source = RepositorySource(mirror.url, "v1.0.1", patience=30)
     return cached_texts(edition, root, [source], FetchProgress(0))
 

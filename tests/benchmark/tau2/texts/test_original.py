@@ -1,6 +1,7 @@
 """Only what the recorded requests do not show; these are compared in tests/contract."""
 
 import copy
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.data
 
 
 @pytest.fixture(scope="module", params=["0.2.0", "1.0.1"])
-def original(request, shared_data):
+def original(request: pytest.FixtureRequest, shared_data: Path) -> OriginalWording:
     texts = load_texts(request.param, shared_data / "tau2-texts")
     return OriginalWording(texts, RELEASES[texts.version].rules.participants)
 

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -6,19 +7,21 @@ from maseval.benchmark.tau2.texts.original import described_tool
 from maseval.benchmark.tau2.texts.texts import Texts, TextsError, fill_parts
 
 
-def texts(version="0.2.0", **models):
+def texts(version: str = "0.2.0", **models: Any) -> Texts:
     return Texts(version, prompts={}, tools={}, models={"shop": models})
 
 
-def definition(**parameters):
+def definition(**parameters: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": "count", "parameters": parameters}}
 
 
-def tool(**parameters):
+def tool(**parameters: Any) -> dict[str, Any]:
     return {"name": "count", "description": "Counts.", "parameters": parameters}
 
 
-def parameters_of(ours, tool_text, all_texts):
+def parameters_of(
+    ours: dict[str, Any], tool_text: dict[str, Any], all_texts: Texts
+) -> dict[str, Any]:
     return described_tool(ours, tool_text, all_texts, "shop")["function"]["parameters"]
 
 

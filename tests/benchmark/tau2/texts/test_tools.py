@@ -1,4 +1,5 @@
 import ast
+from typing import Any
 
 import docstring_parser
 import pytest
@@ -72,7 +73,7 @@ def test_the_library_that_the_original_uses_agrees(head, parameters):
     assert found == {param.arg_name: param.description for param in theirs.params}
 
 
-def found(docstring):
+def found(docstring: str) -> dict[str, Any]:
     tree = ast.parse(f"def polish():\n    {docstring!r}\n")
     return discoverable_tool(tree.body[0])
 

@@ -120,7 +120,7 @@ def test_a_shared_record_is_changed_only_in_a_copy_that_takes_its_place():
 
 def test_what_was_stored_unchecked_is_copied_as_it_is():
     room = Room(name="hall")
-    room.name = {"odd": (1, {2})}  # type: ignore[assignment]
+    room.name = {"odd": (1, {2})}
 
     twin = copy_value(room, {})
 

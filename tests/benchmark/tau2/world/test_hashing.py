@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ class Book(Record):
     copies: int = 1
 
 
-def tables_of(*sizes):
+def tables_of(*sizes: int) -> dict[str, Any]:
     """Return tables of so many records each, of which the keys leave room for others."""
     return {
         f"table{number}": Table(
@@ -25,11 +26,11 @@ def tables_of(*sizes):
     }
 
 
-def hash_of(tables):
+def hash_of(tables: dict[str, Any]) -> str:
     return state_hash({name: table.state() for name, table in tables.items()})
 
 
-def hash_of_whole_text(tables):
+def hash_of_whole_text(tables: dict[str, Any]) -> str:
     content = {
         name: {key: record.model_dump() for key, record in table.items()}
         for name, table in tables.items()

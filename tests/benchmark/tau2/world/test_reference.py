@@ -1,6 +1,8 @@
 """The two ways in which a reference solution is carried out."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +29,7 @@ def sync(desk: CaretakerTools, tenant: TenantTools) -> None:
 
 
 @pytest.fixture
-def coupled(tmp_path):
+def coupled(tmp_path: Path) -> Domain:
     (tmp_path / "db.json").write_text("{}")
     (tmp_path / "user_db.json").write_text("{}")
     return Domain(
@@ -42,13 +44,15 @@ def coupled(tmp_path):
     )
 
 
-def setting(domain, *actions, solo=False, **criteria):
+def setting(
+    domain: Domain, *actions: dict[str, Any], solo: bool = False, **criteria: Any
+) -> Setting:
     numbered = [{"action_id": f"gold_{number}", **one} for number, one in enumerate(actions)]
     form = {"evaluation_criteria": {"actions": numbered, **criteria}}
     return Setting(domain, domain.data_dir, TaskSpec.of(form), solo)
 
 
-def wall_is(colour):
+def wall_is(colour: str) -> dict[str, Any]:
     return {"env_type": "assistant", "func_name": "wall_is", "arguments": {"colour": colour}}
 
 

@@ -1,5 +1,7 @@
 """Which recorded answers a replay accepts."""
 
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2.world.world import (
@@ -58,19 +60,19 @@ def test_a_recorded_answer_of_none_cannot_be_compared():
         same_content("done", None)
 
 
-def call(call_id="c", **more):
+def call(call_id: str = "c", **more: str) -> dict[str, Any]:
     return {"id": call_id, "name": "paint", "arguments": {}, **more}
 
 
-def asks(*calls, role="assistant"):
+def asks(*calls: dict[str, Any], role: str = "assistant") -> dict[str, Any]:
     return {"role": role, "content": None, "tool_calls": list(calls)}
 
 
-def answers(call_id="c", content="done"):
+def answers(call_id: str = "c", content: str = "done") -> dict[str, str]:
     return {"role": "tool", "id": call_id, "content": content}
 
 
-def answer(made):
+def answer(made: dict[str, Any]) -> tuple[str, bool]:
     return "done", False
 
 

@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -11,15 +12,23 @@ from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.releases import release_named
 from maseval.benchmark.tau2.scoring import score_simulation
 from maseval.benchmark.tau2.world import setting
-from maseval.benchmark.tau2.world.setting import KnownStates, Retracing, Setting, retrace
+from maseval.benchmark.tau2.world.setting import (
+    KnownState,
+    KnownStates,
+    Retracing,
+    Setting,
+    TaskStage,
+    retrace,
+)
 from maseval.benchmark.tau2.world.tasks import TaskSpec
+from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.domains.kiosk import KioskTools, kiosk, task
 
 LIBRARY = domain_named("library")
 TASKS = json.loads((LIBRARY.data_dir / "tasks.json").read_text(encoding="utf-8"))
 
 
-def call(name, requestor="assistant", **arguments):
+def call(name: str, requestor: str = "assistant", **arguments: Any) -> dict[str, Any]:
     return {"id": "c", "name": name, "arguments": arguments, "requestor": requestor}
 
 
@@ -32,7 +41,7 @@ ODD = (
 )
 
 
-def actions_of(tasks):
+def actions_of(tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return what reference solutions do."""
     return [
         call(action["name"], action.get("requestor", "assistant"), **action["arguments"])
@@ -41,13 +50,15 @@ def actions_of(tasks):
     ]
 
 
-def bare_calls(world):
+def bare_calls(world: World) -> list[dict[str, Any]]:
     """Return a call without arguments of every tool; most of them fail, and a few change much."""
     sides = {"assistant": world.tools, "user": world.user_tools}
     return [call(name, side) for side, kit in sides.items() if kit for name in kit.tools]
 
 
-def same_as_the_world(stage, states, calls):
+def same_as_the_world(
+    stage: TaskStage, states: KnownStates, calls: list[dict[str, Any]]
+) -> KnownState:
     """Make calls in the steps of those before, and in a world: nothing may differ."""
     retraced, world = Retracing(stage, states), stage.world()
     for each in calls:
@@ -190,7 +201,7 @@ def test_the_answers_that_are_kept_are_bounded(monkeypatch):
     assert sum(map(len, states.start.calls)) <= 100
 
 
-def sale_of(count, answer="sold"):
+def sale_of(count: int, answer: str = "sold") -> dict[str, Any]:
     sell = {"id": "c", "name": "sell", "arguments": {"count": count}}
     return {
         "task_id": "two",

@@ -1,7 +1,10 @@
 """The world in which a task begins."""
 
+from typing import Any
+
 import pytest
 
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.world.setting import Setting, TaskStage, beginning
 from maseval.benchmark.tau2.world.tasks import InitialState, TaskSpec, initial_state
 from maseval.core.exceptions import TaskFormatError
@@ -18,7 +21,7 @@ IN_OPENAI_FORM = {
 }
 
 
-def setting(room, solo=False, **start):
+def setting(room: Domain, solo: bool = False, **start: Any) -> Setting:
     return Setting(room, room.data_dir, TaskSpec.of({"initial_state": start}), solo)
 
 

@@ -2,17 +2,20 @@
 
 import dataclasses
 import threading
+from typing import Any
 
 import pytest
 
 from maseval.benchmark.tau2.domains import domain_named
 from maseval.benchmark.tau2.domains.base import ToolType
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.world.setting import TaskStage
 from maseval.benchmark.tau2.world.tasks import InitialState
+from maseval.benchmark.tau2.world.world import World
 from tests.benchmark.tau2.rooms import CaretakerTools
 
 
-def place(domain, *actions, **kind):
+def place(domain: Domain, *actions: tuple[str, str, dict[str, str]], **kind: Any) -> TaskStage:
     calls = [
         {"env_type": side, "func_name": name, "arguments": arguments}
         for side, name, arguments in actions
@@ -20,7 +23,7 @@ def place(domain, *actions, **kind):
     return TaskStage(domain, domain.data_dir, InitialState(initialization_actions=calls), **kind)
 
 
-def call(world, name, requestor="assistant", **arguments):
+def call(world: World, name: str, requestor: str = "assistant", **arguments: str) -> str:
     message = {"id": "1", "name": name, "arguments": arguments, "requestor": requestor}
     return world.respond(message)["content"]
 

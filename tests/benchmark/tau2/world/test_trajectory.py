@@ -1,6 +1,8 @@
 """The one list of a simulation's messages: steps, times, ids, and v0.2.0's form."""
 
 import copy
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +14,7 @@ from maseval.benchmark.tau2.world.trajectory import Trajectory, cost_of
 from tests.benchmark.tau2.rooms import Live, action, conversation, room_domain, room_task
 
 
-def answer(call_id, content="ok"):
+def answer(call_id: str, content: str = "ok") -> dict[str, Any]:
     return {
         "id": call_id,
         "role": "tool",
@@ -94,7 +96,7 @@ PRESS = tool_call("press_switch", {})
 
 
 @pytest.fixture
-def report(tmp_path):
+def report(tmp_path: Path) -> dict[str, Any]:
     task = room_task(room_domain(tmp_path), action("paint", colour="red"))
     user = ["Red, and nothing else but red, please", PRESS, "Thanks ###STOP###"]
     (report,) = Live([PAINT, "Now press the switch at the door, please"], user).run([task])

@@ -10,7 +10,7 @@ from tests.benchmark.tau2.domains.kiosk import kiosk
 ASSERTION = {"env_type": "user", "func_name": "is_happy", "arguments": {}}
 
 
-def answer(world, name, requestor="assistant", **arguments):
+def answer(world: World, name: str, requestor: str = "assistant", **arguments: str) -> str:
     call = {"id": "c", "name": name, "arguments": arguments, "requestor": requestor}
     return world.respond(call)["content"]
 

@@ -1,5 +1,7 @@
 import json
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from tests.interface.agents.served import KEY, NAME, answers, ask_in_vain, serve
 
 
 @pytest.fixture
-def chat_agent(clerk):
+def chat_agent(clerk: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *arguments, **options: clerk(*arguments, **options).agent
 
 
@@ -22,7 +24,7 @@ def look(text: str = "", numbers: list[int] | None = None) -> str:
     return text
 
 
-def said(messages):
+def said(messages: list[dict[str, Any]]) -> list[Any]:
     """Role and text of each message, or the ids of its calls."""
     return [
         (m["role"], [c["id"] for c in m["tool_calls"]] if m.get("tool_calls") else m["content"])

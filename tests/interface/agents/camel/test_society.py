@@ -4,7 +4,9 @@ import asyncio
 import json
 import re
 import threading
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -20,20 +22,21 @@ from maseval.interface.agents.camel import (
     camel_role_playing_execution_loop,
 )
 from maseval.testing.provider_server import Reply
+from tests.interface.agents.framework import Framework
 from tests.interface.agents.served import CALLERS, ask_in_vain, look, served
 
 LOOK = {"name": "look", "arguments": {"text": "é", "numbers": []}}
 
 
 @pytest.fixture
-def chat_agent(framework):
+def chat_agent(framework: Framework) -> Callable[..., Any]:
     def make(url, tools=()):
         return framework.agent(framework.model_at(url), as_tools(tools), "Help.")
 
     return make
 
 
-def in_a_loop(work, *agents):
+def in_a_loop(work: Callable[..., Any], *agents: Any) -> None:
     """Do it in an event loop of its own, and close the connections that were opened in it."""
 
     async def all_of_it():
@@ -77,7 +80,7 @@ def test_of_several_adapters_the_latest_records_and_one_that_runs_records_alone(
 
 
 @pytest.fixture
-def society(framework):
+def society(framework: Framework) -> Callable[..., Any]:
     """Makes a role-playing of a clerk and a boss whose models are served at two URLs."""
 
     def make(clerk_url, boss_url, tools=(), stop_event=None):
@@ -139,7 +142,7 @@ def test_role_playing_goes_on_until_a_side_ends_it(society, stopped, last, side,
     assert len(config["task_prompt"]) == 500
 
 
-def tracer_of(playing):
+def tracer_of(playing: Any) -> CamelRolePlayingTracer:
     return CamelRolePlayingTracer(playing, name="team")
 
 
@@ -169,7 +172,7 @@ def test_failures_of_others_in_role_playing_are_raised_as_such(society, server):
 DEPENDENCIES = {"look": [], "sell": ["look"]}
 
 
-def assign(messages, tools):
+def assign(messages: list[dict[str, Any]], tools: Any) -> Any:
     """Play the coordinator: each task that is named in the request goes to the first worker."""
     text = messages[-1]["content"]
     worker = re.search(r"<([^<>]+)>:<Sells hats>", text)

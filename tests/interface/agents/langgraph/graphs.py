@@ -1,23 +1,32 @@
 """LangGraph graphs of three kinds, made by functions that import it when they are called."""
 
+import contextlib
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 from tests.interface.agents.served import KEY
 
 
-def chat_model(url, name, timeout=120.0):
+def chat_model(url: str, name: str, timeout: float = 120.0) -> Any:
     kind = import_module("langchain_openai").ChatOpenAI
     # With a number, the model would share a client that nobody may close.
     own = {"timeout": import_module("openai").Timeout(timeout), "max_retries": 0}
     return kind(model=name, base_url=url, api_key=KEY, **own)
 
 
-def agent_graph(model, tools=(), **options):
+def agent_graph(model: Any, tools: list[Any] | tuple[Any, ...] = (), **options: Any) -> Any:
     """As most are made; each call of an answer is a task of its own."""
     return import_module("langchain.agents").create_agent(model, tools, **options)
 
 
-def custom_graph(model, tools=(), system_prompt=None, handling=None, **options):
+def custom_graph(
+    model: Any,
+    tools: list[Any] | tuple[Any, ...] = (),
+    system_prompt: str | None = None,
+    handling: bool | None = None,
+    **options: Any,
+) -> Any:
     """Made by hand, with LangGraph's node for tools, which gets all calls of an answer at once.
 
     ``handling`` is what that node does with tools that fail.
@@ -30,7 +39,13 @@ def custom_graph(model, tools=(), system_prompt=None, handling=None, **options):
     return loop_graph(answer, tools, handling, **options)
 
 
-def async_graph(model, tools=(), system_prompt=None, handling=None, **options):
+def async_graph(
+    model: Any,
+    tools: list[Any] | tuple[Any, ...] = (),
+    system_prompt: None = None,
+    handling: None = None,
+    **options: Any,
+) -> Any:
     """Of which one part is a coroutine."""
     asking = model.bind_tools(tools)
 
@@ -40,14 +55,19 @@ def async_graph(model, tools=(), system_prompt=None, handling=None, **options):
     return loop_graph(answer, tools, handling, **options)
 
 
-def conversation(system_prompt, state):
+def conversation(system_prompt: str | None, state: dict[str, Any]) -> list[Any]:
     return [*([("system", system_prompt)] if system_prompt else []), *state["messages"]]
 
 
 GRAPHS = [agent_graph, custom_graph, async_graph]
 
 
-def loop_graph(answer, tools, handling, **options):
+def loop_graph(
+    answer: Callable[..., Any],
+    tools: list[Any] | tuple[Any, ...],
+    handling: bool | None,
+    **options: Any,
+) -> Any:
     graph, prebuilt = import_module("langgraph.graph"), import_module("langgraph.prebuilt")
     handled = {} if handling is None else {"handle_tool_errors": handling}
     builder = graph.StateGraph(graph.MessagesState)
@@ -59,7 +79,7 @@ def loop_graph(answer, tools, handling, **options):
     return builder.compile(**options)
 
 
-def one_node(answer, state=None, **options):
+def one_node(answer: Callable[..., Any], state: type[Any] | None = None, **options: Any) -> Any:
     graph = import_module("langgraph.graph")
     builder = graph.StateGraph(state or graph.MessagesState)
     builder.add_node("answer", answer)
@@ -67,5 +87,5 @@ def one_node(answer, state=None, **options):
     return builder.compile(**options)
 
 
-def saver():
+def saver() -> contextlib.AbstractContextManager:
     return import_module("langgraph.checkpoint.memory").InMemorySaver()

@@ -1,5 +1,5 @@
 import json
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import pytest
 
@@ -107,7 +107,7 @@ def test_a_question_of_an_interrupted_graph_is_answered_by_the_next_turn():
     assert agent.run("Hi again") == "What is your name?"
 
 
-async def an_answer(state):
+async def an_answer(state: dict[str, Any]) -> dict[str, Any]:
     return {"messages": [("ai", "from a coroutine")]}
 
 

@@ -1,27 +1,30 @@
 """Graphs within graphs: each agent's own messages and tokens, and no call counted twice."""
 
 import operator
+from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import pytest
 
 from maseval.core.clock import Clock
+from maseval.core.scripted import ScriptedModelAdapter
 from maseval.core.usage import Usage
 from maseval.interface.agents.langgraph import LangGraphAgentAdapter, as_tools
+from tests.interface.agents.frameworks import LangGraph
 from tests.interface.agents.langgraph import graphs
 from tests.interface.agents.served import CALLERS, LOOKING, look, served
 
 
-def message(text, **more):
+def message(text: str, **more: Any) -> Any:
     return import_module("langchain_core.messages").AIMessage(text, **more)
 
 
-def tokens(asked, answered):
+def tokens(asked: int, answered: int) -> dict[str, int]:
     return {"input_tokens": asked, "output_tokens": answered, "total_tokens": asked + answered}
 
 
-def graph_of(*nodes):
+def graph_of(*nodes: tuple[str, Any]) -> Any:
     """A graph that runs the nodes one after another."""
     library = import_module("langgraph.graph")
     graph = library.StateGraph(library.MessagesState)
@@ -83,22 +86,22 @@ def test_an_answer_that_a_node_passes_on_in_another_form_counts_once(framework):
 
 
 @pytest.fixture
-def pair(framework):
+def pair(framework: LangGraph) -> Iterator[tuple[ScriptedModelAdapter, Any]]:
     """Serves two models; yields them and a way to put an agent with the second into a graph."""
     with served("One.", "Two.", loop=True) as (inner, inner_url):
         expert = graphs.agent_graph(framework.model_at(inner_url), [], system_prompt="Know.")
         yield inner, expert
 
 
-def as_node(expert):
+def as_node(expert: Any) -> Any:
     return expert
 
 
-def as_function(expert):
+def as_function(expert: Any) -> Callable[..., Any]:
     return lambda state: {"messages": expert.invoke({"messages": state["messages"]})["messages"]}
 
 
-def as_async_function(expert):
+def as_async_function(expert: Any) -> Callable[..., Any]:
     async def run(state):
         answer = await expert.ainvoke({"messages": state["messages"]})
         return {"messages": answer["messages"]}

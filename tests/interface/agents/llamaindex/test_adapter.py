@@ -1,7 +1,9 @@
 import asyncio
 import json
 import threading
+from collections.abc import Callable, Iterator
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ from maseval.core.tool import tool_definition
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.llamaindex import NOT_JSON, LlamaIndexAgentAdapter, as_tools
 from maseval.server import ModelServer
+from tests.interface.agents.framework import Framework
 from tests.interface.agents.served import (
     CALLERS,
     COUNTED,
@@ -27,7 +30,7 @@ from tests.interface.agents.served import (
 
 
 @pytest.fixture
-def own_loop():
+def own_loop() -> Iterator[None]:
     """Some of LlamaIndex makes an event loop where there is none, and leaves it open."""
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -64,7 +67,7 @@ OPENAI_NAMES = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 
 @pytest.fixture
-def team_of(framework):
+def team_of(framework: Framework) -> Callable[..., Any]:
     """Makes a receptionist, whose model may be at ``front``, and an expert who has tools."""
 
     def make(url, tools=(look,), *, name=NAME, front=None):
@@ -88,11 +91,11 @@ def team_of(framework):
     return make
 
 
-def handing_over(to="expert"):
+def handing_over(to: str = "expert") -> dict[str, Any]:
     return {"name": "handoff", "arguments": {"to_agent": to, "reason": "It is hers."}, "id": "h1"}
 
 
-def asked_of(model, number=-1):
+def asked_of(model: Any, number: int = -1) -> list[Any]:
     return [m["content"] for m in model.requests[number]["messages"] if m["role"] == "user"]
 
 

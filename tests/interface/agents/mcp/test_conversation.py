@@ -2,7 +2,9 @@
 
 import json
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
+from typing import Any
 
 import pytest
 
@@ -23,7 +25,10 @@ def weigh(item: str) -> str:
     return f"{item!r} ü"
 
 
-def begun(tools=(weigh,), briefing="Be kind.\n"):
+def begun(
+    tools: list[Callable[..., Any]] | tuple[Callable[..., Any]] = (weigh,),
+    briefing: str = "Be kind.\n",
+) -> tuple[Conversation, McpAgentAdapter, Future]:
     """A conversation whose benchmark has asked, the adapter, and what came of the question."""
     conversation = Conversation(lambda: None, briefing)
     agent = McpAgentAdapter(conversation, tools)
@@ -31,7 +36,7 @@ def begun(tools=(weigh,), briefing="Be kind.\n"):
     return conversation, agent, asked(agent, "Hello?")
 
 
-def asked(agent, query, clock=None) -> Future:
+def asked(agent: McpAgentAdapter, query: str, clock: Clock | None = None) -> Future:
     answer: Future = Future()
 
     def ask():

@@ -7,6 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from tests.interface.agents.mcp.client import MODES, connected, text_of, with_mc
 DOMAINS = ["airline", "retail", "telecom", "library"]
 
 
-def free_port():
+def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return listener.getsockname()[1]
 
@@ -38,7 +39,7 @@ def weigh(item: str, times: int = 1) -> object:
 @pytest.mark.usefixtures("tau2_data")
 @MODES
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_every_tool_has_its_name_description_and_full_schema(domain, mode):
+def test_every_tool_has_its_name_description_and_full_schema(domain: str, mode: Any) -> None:
     tools = Tau2Environment({"domain": domain}).tools
 
     async def listed(client):
@@ -91,7 +92,7 @@ def test_a_tool_that_is_not_there_is_answered_with_those_that_are():
 @with_mcp
 @pytest.mark.data
 @pytest.mark.usefixtures("tau2_data")
-def test_calls_at_the_same_time_are_all_recorded():
+def test_calls_at_the_same_time_are_all_recorded() -> None:
     world = Tau2Environment({"domain": "retail"})
     sums = [f"{number} + 1" for number in range(20)]
 

@@ -1,5 +1,7 @@
 import json
+from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -8,11 +10,12 @@ from maseval.core.event_loop import run_async
 from maseval.core.exceptions import ConfigurationError
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.openai_agents import OpenAIAgentsAdapter, as_tools
+from tests.interface.agents.framework import Framework
 from tests.interface.agents.served import CALLERS, KEY, NAME, answers, look, served
 
 
 @pytest.fixture
-def sdk():
+def sdk() -> Any:
     return import_module("agents")
 
 
@@ -153,7 +156,7 @@ ASK = {"name": "ask_expert", "arguments": {"input": "What now?"}}
 
 
 @pytest.fixture
-def team(sdk, framework):
+def team(sdk: Any, framework: Framework) -> Callable[..., Any]:
     """Makes a leader and an expert that it can reach in one way."""
 
     def make(url, expert_url, way, **options):

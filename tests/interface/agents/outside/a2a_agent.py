@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from a2a.helpers import new_text_message
@@ -26,11 +27,11 @@ FOLDER = Path(os.environ.get("AGENT_FOLDER", "."))
 
 
 class Conversation:
-    def __init__(self, address, told):
+    def __init__(self, address: Any, told: Any) -> None:
         self.address, self.told, self.client, self.script = address, told, None, None
         self.act, self.heard = None, []
 
-    async def call(self, name, /, **arguments):
+    async def call(self, name: str, /, **arguments: Any) -> Any:
         if self.client is None:
             from mcp import Client  # it takes long to load, and most tests need none of it
 
@@ -39,10 +40,10 @@ class Conversation:
 
 
 class Agent(AgentExecutor):
-    def __init__(self):
+    def __init__(self) -> None:
         self.conversations = {}
 
-    async def execute(self, context, queue):
+    async def execute(self, context: Any, queue: Any) -> None:
         text = context.get_user_input()
         metadata = dict(context.message.metadata)
         talk = self.conversations.setdefault(
@@ -57,11 +58,11 @@ class Agent(AgentExecutor):
         elif answer is not None:
             await queue.enqueue_event(new_text_message(answer, context_id=context.context_id))
 
-    async def cancel(self, context, queue):
+    async def cancel(self, context: Any, queue: Any) -> None:
         (FOLDER / "cancelled").touch()
         await TaskUpdater(queue, context.task_id, context.context_id).cancel()
 
-    async def task(self, context, queue):
+    async def task(self, context: Any, queue: Any) -> Any:
         submitted = pb.TaskStatus(state=pb.TASK_STATE_SUBMITTED)
         await queue.enqueue_event(
             context.current_task
@@ -73,7 +74,7 @@ class Agent(AgentExecutor):
 
     # What a good agent does.
 
-    async def play(self, talk, context, queue, text):
+    async def play(self, talk: Any, context: Any, queue: Any, text: str) -> Any:
         if talk.script is None:
             scripts = json.loads((FOLDER / "scripts.json").read_text())
             key = text.partition("<policy>\n")[2].partition("\n</policy>")[0]
@@ -90,24 +91,24 @@ class Agent(AgentExecutor):
             await talk.call(tool, **arguments)
         return said
 
-    async def weigh(self, talk, context, queue, text):
+    async def weigh(self, talk: Any, context: Any, queue: Any, text: str) -> None:
         updater = await self.task(context, queue)
         weight = await talk.call("weigh", item="tea")
         await updater.add_artifact([pb.Part(text=f"It weighs {weight}")])
         await updater.complete()
 
-    async def ask_back(self, talk, context, queue, text):
+    async def ask_back(self, talk: Any, context: Any, queue: Any, text: str) -> None:
         updater = await self.task(context, queue)
         message = updater.new_agent_message([pb.Part(text=f"Which? ({context.task_id})")])
         await updater.requires_input(message)
 
-    async def which_task(self, talk, context, queue, text):
+    async def which_task(self, talk: Any, context: Any, queue: Any, text: str) -> str:
         return f"{context.task_id} {context.context_id}"
 
-    async def told_first(self, talk, context, queue, text):
+    async def told_first(self, talk: Any, context: Any, queue: Any, text: str) -> Any:
         return talk.told
 
-    async def typed(self, talk, context, queue, text):
+    async def typed(self, talk: Any, context: Any, queue: Any, text: str) -> Any:
         """Say one thing after the other, whatever comes, and write down what comes."""
         talk.act = self.typed
         talk.heard.append(text)
@@ -116,24 +117,24 @@ class Agent(AgentExecutor):
 
     # What nobody asked for.
 
-    async def picture(self, talk, context, queue, text):
+    async def picture(self, talk: Any, context: Any, queue: Any, text: str) -> None:
         updater = await self.task(context, queue)
         await updater.add_artifact([pb.Part(raw=b"\x89PNG", media_type="image/png")])
         await updater.complete()
 
-    async def refuse(self, talk, context, queue, text):
+    async def refuse(self, talk: Any, context: Any, queue: Any, text: str) -> None:
         updater = await self.task(context, queue)
         await updater.failed(updater.new_agent_message([pb.Part(text="no tea")]))
 
-    async def crash(self, talk, context, queue, text):
+    async def crash(self, talk: Any, context: Any, queue: Any, text: str) -> None:
         raise KeyError("tea")
 
-    async def hang(self, talk, context, queue, text):
+    async def hang(self, talk: Any, context: Any, queue: Any, text: str) -> None:
         await self.task(context, queue)
         await asyncio.sleep(600)
 
 
-def card():
+def card() -> Any:
     name = "localhost" if "named" in OPTIONS else "127.0.0.1"
     url = "http://169.254.169.254/rpc" if "elsewhere" in OPTIONS else f"http://{name}:{PORT}/rpc"
     version = "0.3" if "old" in OPTIONS else "1.0"
@@ -150,7 +151,7 @@ def card():
     )
 
 
-async def bad(request):
+async def bad(request: Any) -> Any:
     if "gateway" in OPTIONS:
         return Response("busy", 503)
     if "redirect" in OPTIONS:

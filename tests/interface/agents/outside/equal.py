@@ -1,10 +1,18 @@
 """The same decisions in this process and in another program must make the same simulations."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from maseval.benchmark.tau2 import Tau2Benchmark, load_tasks
+from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.players.scripted import make_agent, make_user
+from maseval.core.engine.participants import Agents
+from maseval.core.seeding import SeedGenerator
+from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
+from maseval.core.user import User
 
 IN_FLIGHT = 50
 
@@ -12,20 +20,33 @@ IN_FLIGHT = 50
 class Played(Tau2Benchmark):
     """Simulations by an agent that ``make`` makes for a key, which says which task it is."""
 
-    def __init__(self, make):
+    def __init__(self, make: Callable[..., Any]) -> None:
         super().__init__(progress_bar=False, seed=7, num_workers=IN_FLIGHT)
         self.make, self.worlds = make, {}
 
-    def setup_user(self, agent_data, environment, task, seed_generator):
+    def setup_user(
+        self,
+        agent_data: dict[str, object],
+        environment: Tau2Environment,
+        task: Task,
+        seed_generator: SeedGenerator,
+    ) -> User | None:
         return make_user(task, environment)
 
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+    def setup_agents(
+        self,
+        agent_data: JsonObject,
+        environment: Any,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Agents:
         key = f"{environment.domain}/{task.id}"
         self.worlds[key] = environment
         agent = self.make(task, environment, key)
         return [agent], {agent.name: agent}
 
-    def outcomes(self, tasks):
+    def outcomes(self, tasks: Any) -> Any:
         """Return by key all that was said and done, the verdict and the state at the end."""
         reports = self.run(tasks)
         failed = [(each["task_id"], each["error"]) for each in reports if each["error"]]
@@ -52,7 +73,7 @@ class Played(Tau2Benchmark):
         return found
 
 
-def scripts_of(outcomes):
+def scripts_of(outcomes: Any) -> Any:
     """Return by key the agent's turns: its calls, each with its arguments, and then its words."""
     scripts = {}
     for key, outcome in outcomes.items():
@@ -68,7 +89,9 @@ def scripts_of(outcomes):
     return scripts
 
 
-def compare(domain, player, folder: Path, make, limit=None):
+def compare(
+    domain: str, player: str, folder: Path, make: Callable[..., Any], limit: int | None = None
+) -> int:
     """Play all tasks of a domain twice; ``make(key, environment)`` makes the agent outside."""
     tasks = list(load_tasks(domain, split="base", limit=limit))
 

@@ -6,8 +6,10 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +27,7 @@ pytestmark = needing("a2a")
 
 
 @contextmanager
-def serving(options="1.0", program=PROGRAM, **env):
+def serving(options: str = "1.0", program: Any = PROGRAM, **env: Any) -> Iterator[str]:
     """Start the agent; yield its address."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -41,7 +43,7 @@ def serving(options="1.0", program=PROGRAM, **env):
         running.wait()
 
 
-def wait_for(port, seconds=60):
+def wait_for(port: int, seconds: int = 60) -> None:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:
@@ -53,7 +55,7 @@ def wait_for(port, seconds=60):
 
 
 @pytest.fixture(scope="module")
-def servers(tmp_path_factory):
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Any]]:
     """One server for each kind of agent."""
     from contextlib import ExitStack
 
@@ -70,12 +72,12 @@ def servers(tmp_path_factory):
 
 
 @pytest.fixture
-def weighed():
+def weighed() -> list[Any]:
     return []
 
 
 @pytest.fixture
-def open_agent(weighed):
+def open_agent(weighed: list[Any]) -> Iterator[Callable[..., Any]]:
     made = []
 
     def weigh(item: str) -> str:

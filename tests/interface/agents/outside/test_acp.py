@@ -4,7 +4,9 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,12 +23,12 @@ PROGRAM = Path(__file__).with_name("acp_agent.py")
 pytestmark = needing("acp")
 
 
-def command(*options):
+def command(*options: str) -> list[str]:
     return [sys.executable, str(PROGRAM), ",".join(options)]
 
 
 @pytest.fixture(scope="module")
-def shared(tmp_path_factory):
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One program for all sessions that do it no harm."""
     program = AcpProgram(command(), {"AGENT_FOLDER": str(tmp_path_factory.mktemp("agent"))})
     yield program
@@ -34,12 +36,12 @@ def shared(tmp_path_factory):
 
 
 @pytest.fixture
-def weighed():
+def weighed() -> list[Any]:
     return []
 
 
 @pytest.fixture
-def open_agent(weighed, tmp_path):
+def open_agent(weighed: list[Any], tmp_path: Path) -> Iterator[Callable[..., Any]]:
     """Make adapters that end with the test."""
     made = []
 
@@ -58,18 +60,18 @@ def open_agent(weighed, tmp_path):
 
 
 @pytest.fixture
-def agent(open_agent, shared):
+def agent(open_agent: Callable[..., Any], shared: Any) -> Any:
     return open_agent(shared)
 
 
-def is_running(pid):
+def is_running(pid: Any) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
 
 
-def wait_until(done, seconds=30.0):
+def wait_until(done: Callable[..., Any], seconds: float = 30.0) -> None:
     end = time.monotonic() + seconds
     while not done() and time.monotonic() < end:
         time.sleep(0.05)

@@ -2,7 +2,9 @@
 
 import os
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,18 +24,18 @@ with_acp = [pytest.param(domain, marks=needing("acp")) for domain in BASE]
 with_a2a = [pytest.param(domain, marks=needing("a2a")) for domain in BASE]
 
 
-def by_acp(program):
+def by_acp(program: Any) -> Callable[..., Any]:
     return lambda key, environment: ACPAgentAdapter(program, tools=environment.tools, policy=key)
 
 
-def by_a2a(url, **options):
+def by_a2a(url: str, **options: Any) -> Callable[..., Any]:
     return lambda key, environment: A2AAgentAdapter(
         url, tools=environment.tools, policy=key, **options
     )
 
 
 @pytest.fixture
-def program(tmp_path):
+def program(tmp_path: Path) -> Iterator[Any]:
     running = AcpProgram([sys.executable, str(ACP)], {"AGENT_FOLDER": str(tmp_path)})
     yield running
     running.close()

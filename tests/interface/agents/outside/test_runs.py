@@ -7,7 +7,9 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,7 +29,7 @@ with_acp = [needing("acp"), pytest.mark.usefixtures("tau2_data")]
 with_a2a = [needing("a2a"), pytest.mark.usefixtures("tau2_data")]
 
 
-def marked(marks):
+def marked(marks: list[list[pytest.MarkDecorator] | pytest.MarkDecorator]) -> Callable[..., Any]:
     def mark(test):
         for each in marks:
             for one in each if isinstance(each, list) else [each]:

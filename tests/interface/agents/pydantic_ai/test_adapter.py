@@ -1,5 +1,8 @@
 import json
+from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -9,6 +12,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.usage import StaticPricingCalculator
 from maseval.interface.agents.framework import AgentGaveUpError
 from maseval.interface.agents.pydantic_ai import PydanticAIAgentAdapter, as_tools
+from tests.interface.agents.frameworks import PydanticAI
 from tests.interface.agents.served import (
     CALLERS,
     FAILURES,
@@ -22,7 +26,7 @@ from tests.interface.agents.served import (
 
 
 @pytest.fixture
-def library():
+def library() -> ModuleType:
     return import_module("pydantic_ai")
 
 
@@ -138,7 +142,7 @@ ASK = {"name": "ask", "arguments": {"question": "What now?"}}
 
 
 @pytest.fixture
-def team(framework):
+def team(framework: PydanticAI) -> Callable[..., Any]:
     """Makes a leader whose tool asks an expert that counts its tokens as the leader's."""
     library = import_module("pydantic_ai")
 

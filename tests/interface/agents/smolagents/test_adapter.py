@@ -1,5 +1,8 @@
 import json
+from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -23,12 +26,12 @@ say = Smolagents.say
 
 
 @pytest.fixture
-def sdk():
+def sdk() -> ModuleType:
     return import_module("smolagents")
 
 
 @pytest.fixture
-def read(framework):
+def read(framework: Smolagents) -> Callable[..., Any]:
     """All that a model read last."""
     return lambda model: framework.texts(model.requests[-1]["messages"])
 
@@ -267,7 +270,7 @@ def book(seat: string, extras: array, note: any = None) -> string:
 
 
 @pytest.fixture
-def team(sdk, framework):
+def team(sdk: ModuleType, framework: Smolagents) -> Callable[..., Any]:
     """Makes a boss with a worker, whose models are served at two URLs."""
 
     def make(url, worker_url, tools=(), **options):

@@ -2,12 +2,14 @@
 
 import copy
 from importlib import import_module
+from typing import Any
 
 import pytest
 
 from maseval import AgentCallback, ComponentRegistry
+from maseval.core.agent import AgentAdapter
 from maseval.core.clock import Clock
-from maseval.core.usage import Usage
+from maseval.core.usage import TokenUsage, Usage
 from maseval.interface.agents.smolagents import SmolAgentAdapter, as_tools
 from tests.interface.agents.frameworks import Smolagents
 from tests.interface.agents.served import LOOKING, look, served
@@ -15,7 +17,7 @@ from tests.interface.agents.served import LOOKING, look, served
 say = Smolagents.say
 
 
-def record_of(adapter):
+def record_of(adapter: SmolAgentAdapter) -> tuple[list[dict[str, Any]], list[str], TokenUsage]:
     steps = [entry["step_type"] for entry in adapter.logs]
     return adapter.openai_messages().to_openai_format()[1:], steps, adapter.gather_usage()
 
@@ -157,10 +159,10 @@ def test_a_copy_of_an_observed_agent_counts_its_own_steps_once(clerk):
 
 
 class Listener(AgentCallback):
-    def on_run_start(self, agent):
+    def on_run_start(self, agent: AgentAdapter) -> None:
         self.before = agent.get_messages().to_list()
 
-    def on_run_end(self, agent, result):
+    def on_run_end(self, agent: AgentAdapter, result: object) -> None:
         self.after = agent.get_messages().to_list()
 
 
