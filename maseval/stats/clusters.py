@@ -10,7 +10,7 @@ the same, all of it is the mean over tasks.
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import starmap
 from statistics import fmean
@@ -18,13 +18,22 @@ from typing import NamedTuple
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, Place, TaskKey
-from maseval.stats.intervals import LEVEL, Interval, cluster_interval, mean_interval
+from maseval.stats.intervals import (
+    LEVEL,
+    Interval,
+    cluster_interval,
+    mean_interval,
+    two_sided_t,
+)
 from maseval.stats.trials import Trials, by_task
 
 Places = Sequence[Place]
 
+STUDENT = "Student's t over clusters"
+
 # Weights such as 1/9 are written in decimals: the fraction that was meant keeps tests exact.
 _LARGEST_DENOMINATOR = 1_000_000
+_ROUNDING = 1e-9
 
 
 def places_of(outcomes: Iterable[Outcome]) -> dict[TaskKey, Place]:
@@ -116,6 +125,10 @@ class PairedScores:
         pairs = zip(self.shares, self.differences, strict=True)
         return [float(mean + number * share * (each - mean)) for share, each in pairs]
 
+    def student_interval(self) -> Interval | None:
+        """Return the interval of a difference without bounds, as that of a quantity."""
+        return student_interval([*map(Pooled, self.differences, self.shares)])
+
 
 def _exact(weight: float) -> Fraction:
     near = Fraction(weight).limit_denominator(_LARGEST_DENOMINATOR)
@@ -144,6 +157,30 @@ def interval_over(
 def weighed(clusters: Iterable[Pooled]) -> Counter[tuple[float, float]]:
     """Return how many clusters have each score and weight."""
     return Counter((float(each.score), float(each.weight)) for each in clusters)
+
+
+def student_interval(
+    clusters: Collection[Pooled], level: float = LEVEL, method: str = STUDENT
+) -> Interval | None:
+    """Return Student's interval for the mean of values without bounds.
+
+    None where the clusters weigh less than two equal ones, which say nothing of others.
+    """
+    whole = math.fsum(float(each.weight) for each in clusters)
+    shares = [float(each.weight) / whole for each in clusters]
+    number = independent_tasks(shares)
+    if number < 2 - _ROUNDING:
+        return None
+    scores = [float(each.score) for each in clusters]
+    mean = math.fsum(share * score for share, score in zip(shares, scores, strict=True))
+    # A heavy cluster pulls the mean to itself, so that its own deviation is too small by the share
+    # of its weight (MacKinnon & White 1985, HC2). Of equal weights it is the usual variance.
+    variance = math.fsum(
+        (share * (score - mean)) ** 2 / (1 - share)
+        for share, score in zip(shares, scores, strict=True)
+    )
+    half = two_sided_t(level, max(1.0, number - 1)) * math.sqrt(variance)
+    return Interval(mean - half, mean + half, level, method)
 
 
 def independent_tasks(weights: Sequence[float]) -> float:

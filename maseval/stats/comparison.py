@@ -11,7 +11,7 @@ from maseval.core.outcome import Outcome, Place, TaskKey
 from maseval.core.words import count_of
 from maseval.stats.clusters import PairedScores, in_order, places_of, pool
 from maseval.stats.intervals import LEVEL, Interval, mean_interval
-from maseval.stats.measures import Measure, places_of_tasks, quantity_by_task, student_interval
+from maseval.stats.measures import Measure, places_of_tasks, quantity_by_task
 from maseval.stats.planning import Pairs, SamplePlan, plan
 from maseval.stats.result import IF_KNOWN, Result
 from maseval.stats.settings import check_compatible
@@ -505,9 +505,7 @@ def quantity_difference(
     if not pools[0].keys() & pools[1].keys():
         return None
     paired = PairedScores(*pools)
-    # Values of equal weight whose variance is that of the weighted mean.
-    parts = [each - paired.difference for each in paired.spread_out()]
-    if (interval := student_interval(paired.difference, parts)) is None:
+    if (interval := paired.student_interval()) is None:
         return None
     return Difference(
         group=None,

@@ -210,7 +210,7 @@ def two_sided_z(level: float) -> float:
 
 # Found by a search, and tables ask for the same few.
 @lru_cache(maxsize=1024)
-def two_sided_t(level: float, degrees: int) -> float:
+def two_sided_t(level: float, degrees: float) -> float:
     """Return the same for Student's t distribution (1908)."""
     check_level(level)
     if degrees < 1:

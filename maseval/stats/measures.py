@@ -11,19 +11,18 @@ Higher is better for a verdict and for a share, so that everything about better 
 them as for the verdict; their complements are printed under names of their own.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from statistics import fmean, variance
+from statistics import fmean
 from types import MappingProxyType
 from typing import Literal, cast
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding
 from maseval.core.outcome import Outcome, Place, Simulation, TaskKey
-from maseval.stats.clusters import in_order, places_of, pool
-from maseval.stats.intervals import LEVEL, Interval, two_sided_t
+from maseval.stats.clusters import in_order, places_of, pool, student_interval
+from maseval.stats.intervals import Interval
 from maseval.stats.summary import Estimate
 
 MeasureKind = Literal["verdict", "share", "quantity"]
@@ -37,7 +36,6 @@ NO_FINDINGS: Findings = MappingProxyType({})
 NO_VALUE = "no value"
 """Why a simulation does not count in a measure that it has no value of."""
 
-STUDENT = "Student's t over clusters"
 _DENOMINATOR = 1_000_000
 
 
@@ -130,12 +128,13 @@ def mean_of_quantity(outcomes: Iterable[Outcome], measure: Measure) -> Estimate 
     means = quantity_by_task(run, measure)
     if not means:
         return None
-    clusters = pool(means.values(), places_of_tasks(run, means))
-    whole = sum(each.weight for each in clusters.values())
-    mean = sum(each.score * each.weight for each in clusters.values()) / whole
-    number = len(clusters)
-    parts = [float(number * e.weight / whole * (e.score - mean)) for e in clusters.values()]
-    return Estimate(1, float(mean), student_interval(float(mean), parts), label=measure.label)
+    clusters = pool(means.values(), places_of_tasks(run, means)).values()
+    whole = sum(each.weight for each in clusters)
+    mean = sum(each.score * each.weight for each in clusters) / whole
+    # Equal values say nothing of how far others are from them.
+    alike = len({each.score for each in clusters}) == 1
+    span = None if alike else student_interval(clusters)
+    return Estimate(1, float(mean), span, label=measure.label)
 
 
 def places_of_tasks(outcomes: Iterable[Outcome], keys: Iterable[TaskKey]) -> Sequence[Place]:
@@ -151,12 +150,3 @@ def quantity_by_task(outcomes: Iterable[Outcome], measure: Measure) -> dict[Task
         if (value := measure.of(each)) is not None:
             values.setdefault(each.key, []).append(float(value))
     return {key: Fraction(fmean(mine)).limit_denominator(10**9) for key, mine in values.items()}
-
-
-def student_interval(mean: float, parts: Sequence[float]) -> Interval | None:
-    """Return the interval of a mean whose draws of equal weight lie so far from it."""
-    number = len(parts)
-    if number < 2:
-        return None
-    half = two_sided_t(LEVEL, number - 1) * math.sqrt(variance(parts, 0.0) / number)
-    return Interval(mean - half, mean + half, LEVEL, STUDENT)

@@ -1,5 +1,7 @@
 """Measures of reliability, each as one value per task, so that every interval is clustered by task.
 
+Where tasks are of clusters, the mean is by their weights and the interval over clusters.
+
 The published definitions are those of Rabanser et al. 2026, arXiv:2602.16666. Where ours differs,
 the docstring says why; ``published_...`` computes theirs, so that numbers can be compared.
 """
@@ -12,7 +14,16 @@ from itertools import combinations
 from statistics import fmean, pstdev, stdev
 from typing import Generic, NamedTuple, TypeVar
 
-from maseval.stats.intervals import LEVEL, OVER_TASKS, Interval, mean_interval, two_sided_t
+from maseval.core.outcome import Place, TaskKey
+from maseval.stats.clusters import (
+    STUDENT,
+    Places,
+    interval_over,
+    mean_of,
+    pool,
+    student_interval,
+)
+from maseval.stats.intervals import LEVEL, OVER_TASKS, Interval
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 BINS = 10
@@ -31,31 +42,43 @@ class TaskValues(Generic[KeyT]):
 
     ``bounds`` are those of a single value, None if it has none: then the interval is Student's.
     ``limits`` are those of the true value, which no interval leaves but to hold the estimate.
+    ``places`` are those of the tasks; None if each is a cluster of its own.
     """
 
     values: Mapping[KeyT, float]
     bounds: tuple[float, float] | None = (0.0, 1.0)
     limits: tuple[float, float] = (0.0, 1.0)
+    places: Mapping[KeyT, Place] | None = None
+
+    @property
+    def _in_order(self) -> Places | None:
+        return [self.places[key] for key in self.values] if self.places else None
 
     @property
     def mean(self) -> float | None:
-        return fmean(self.values.values()) if self.values else None
+        return mean_of([*self.values.values()], self._in_order) if self.values else None
 
     def interval(self, level: float = LEVEL) -> Interval | None:
         """Return the interval for tasks like these; None if they are too few to have one."""
         values = [*self.values.values()]
         if not values:
             return None
-        found = (
-            student_interval(values, level)
-            if self.bounds is None
-            else mean_interval(values, level, self.bounds)
-        )
-        if found is None:
+        places, mean = self._in_order, mean_of(values, self._in_order)
+        if self.bounds is not None:
+            found = interval_over(values, places, level, self.bounds)
+        elif len(set(values)) > 1 and (student := self._student(values, places, level)):
+            found = student
+        else:
             return None
         least, most = self.limits
-        low, high = max(found.low, min(least, fmean(values))), min(found.high, most)
+        low, high = max(found.low, min(least, mean)), min(found.high, most)
         return Interval(low, high, found.level, found.method)
+
+    @staticmethod
+    def _student(values: Sequence[float], places: Places | None, level: float) -> Interval | None:
+        own = [Place(TaskKey("", str(number))) for number in range(len(values))]
+        clusters = pool(values, places or own).values()
+        return student_interval(clusters, level, STUDENT if places else OVER_TASKS)
 
     def minus(self, other: "TaskValues[KeyT]") -> "TaskValues[KeyT]":
         """Return the differences on the tasks that both have: paired, task by task."""
@@ -68,15 +91,7 @@ class TaskValues(Generic[KeyT]):
         if self.bounds is not None and other.bounds is not None:
             bounds = (self.bounds[0] - other.bounds[1], self.bounds[1] - other.bounds[0])
         limits = (self.limits[0] - other.limits[1], self.limits[1] - other.limits[0])
-        return TaskValues(shared, bounds, limits)
-
-
-def student_interval(values: Sequence[float], level: float = LEVEL) -> Interval | None:
-    """Return Student's interval for a mean; None for equal values, which say nothing of others."""
-    if len(values) < 2 or not (spread := stdev(values)):
-        return None
-    half = two_sided_t(level, len(values) - 1) * spread / math.sqrt(len(values))
-    return Interval(fmean(values) - half, fmean(values) + half, level, OVER_TASKS)
+        return TaskValues(shared, bounds, limits, self.places or other.places)
 
 
 # Consistency: the trials of a task, compared with each other.

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from maseval.core.outcome import Place, TaskKey
+from maseval.stats.intervals import mean_interval
 from maseval.stats.reliability import (
     Forecast,
     TaskValues,
@@ -25,7 +27,6 @@ from maseval.stats.reliability import (
     published_calibration,
     published_outcome_consistency,
     resource_consistency,
-    student_interval,
     tools_alike,
 )
 
@@ -194,9 +195,28 @@ def test_differences_are_paired_by_task():
     assert found.mean in found.interval()
 
 
+def test_tasks_of_clusters_have_an_interval_over_clusters_and_a_mean_by_weight():
+    values = {TaskKey("", str(at)): float(at % 3 == 0) for at in range(12)}
+    places = {key: Place(TaskKey("", str(int(key.task_id) % 3)), 2.0) for key in values}
+    alone, clustered = TaskValues(values), TaskValues(values, places=places)
+    free = TaskValues(values, None, places=places)
+
+    assert clustered.mean == alone.mean == pytest.approx(1 / 3)
+    three = mean_interval([1.0, 0.0, 0.0])
+    assert clustered.interval().low == near(three.low) and clustered.interval().high == near(
+        three.high
+    )
+    assert clustered.interval().half_width > 1.5 * alone.interval().half_width
+    # Student's t for two degrees of freedom is 4.3027; the standard error of 1, 0, 0 is 1/3.
+    assert free.interval().high == 1.0 and free.interval().method == "Student's t over clusters"
+    assert clustered.minus(clustered).places == places
+    heavy = {key: Place(key, 1.0 + (at == 0)) for at, key in enumerate(values)}
+    assert TaskValues(values, places=heavy).mean == pytest.approx(5 / 13)
+
+
 def test_what_says_nothing_has_no_interval():
-    assert student_interval([1.0, 1.0]) is None
-    assert student_interval([1.0]) is None
+    assert TaskValues({"a": 1.0, "b": 1.0}, None).interval() is None
+    assert TaskValues({"a": 1.0}, None).interval() is None
     assert TaskValues({}).interval() is None
     assert TaskValues({}).mean is None
     assert jackknife({0: [Forecast(0.5, True)]}, discrimination).values == {}

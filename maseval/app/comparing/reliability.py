@@ -8,7 +8,8 @@ per task, so that intervals are clustered by task and systems are compared on th
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from statistics import fmean
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +25,7 @@ from maseval.core.words import count_of, money, text
 from maseval.runs.config import perturbation_of
 from maseval.runs.recording import Recording
 from maseval.stats import reliability as measures
+from maseval.stats.clusters import places_of
 from maseval.stats.intervals import LEVEL
 from maseval.stats.reliability import Forecast, TaskValues
 from maseval.stats.result import Result
@@ -277,17 +279,19 @@ def _by_task(
 
 
 def _rows_of(system: _System) -> Iterator[ReliabilityRow]:
-    yield from _consistency(system.trials)
-    yield from _harm(system.trials)
-    yield from _robustness(system)
-    yield from _prediction(system.trials)
+    outcomes = (outcomes for _, outcomes in system.perturbed.values())
+    places = places_of(chain(system.run.outcomes, *outcomes)) or None
+    rows = (_consistency, _harm, _robustness, _prediction)
+    for row in chain.from_iterable(of_group(system) for of_group in rows):
+        yield replace(row, values=replace(row.values, places=places))
 
 
 def _verdict_grade(trials: Sequence[ReliabilityTrial]) -> Grade:
     return "judged" if any(each.is_judged for each in trials) else "proven"
 
 
-def _consistency(trials: Sequence[ReliabilityTrial]) -> Iterator[ReliabilityRow]:
+def _consistency(system: _System) -> Iterator[ReliabilityRow]:
+    trials = system.trials
     passed = _by_task(trials, lambda each: bool(each.outcome.passed))
     outcome = measures.outcome_consistency(passed)
     if not outcome.values:
@@ -324,9 +328,9 @@ def _resting_on(values: Values, trials: Mapping[TaskKey, Sequence[Any]]) -> int:
     return sum(len(trials[key]) for key in values.values)
 
 
-def _harm(trials: Sequence[ReliabilityTrial]) -> Iterator[ReliabilityRow]:
+def _harm(system: _System) -> Iterator[ReliabilityRow]:
     """Yield the share of simulations that did harm, by kind, and the wrong money of each."""
-    known = [each for each in trials if each.harm is not None and each.harm.checked]
+    known = [each for each in system.trials if each.harm is not None and each.harm.checked]
     if not known:
         return
     yield _harm_row("any harm", known)
@@ -394,8 +398,8 @@ def _rates(outcomes: Sequence[Outcome]) -> Values:
     return TaskValues({key: each.passed / each.total for key, each in trials if each.total})
 
 
-def _prediction(trials: Sequence[ReliabilityTrial]) -> Iterator[ReliabilityRow]:
-    asked = [each for each in trials if each.confidence is not None]
+def _prediction(system: _System) -> Iterator[ReliabilityRow]:
+    asked = [each for each in system.trials if each.confidence is not None]
     if not asked:
         return
     by_task = _by_task(asked, lambda e: Forecast(e.confidence or 0.0, bool(e.outcome.passed)))

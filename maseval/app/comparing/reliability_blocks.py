@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from maseval.app.comparing.blocks import Block, LinesBlock, TableBlock
 from maseval.app.comparing.reliability import ReliabilitySheet, Unit, Values
 from maseval.core.words import count_of, in_percent, in_points, percent, round_half_up
+from maseval.stats.intervals import OVER_CLUSTERS, OVER_TASKS
 
 _FIRST = 12
 
@@ -79,14 +80,15 @@ def _differences(sheet: ReliabilitySheet) -> TableBlock:
 
 
 def _explanations(sheet: ReliabilitySheet) -> Iterator[str]:
+    rows = [row for rows in sheet.systems.values() for row in rows]
+    over = OVER_CLUSTERS if any(row.values.places for row in rows) else OVER_TASKS
     yield (
-        "Mean over tasks, 95% CI clustered by task. Proven: from databases and records; judged: a "
+        f"Mean over tasks, 95% CI {over}. Proven: from databases and records; judged: a "
         "model gave verdicts; asked: the agent's own confidence. Published: the value by the "
         "definition of arXiv 2602.16666, where it differs."
     )
-    rows = [row for rows in sheet.systems.values() for row in rows if row.note]
     alone = len(sheet.systems) == 1
-    yield from (f"{row.name}: {row.note}" for row in rows if alone)
+    yield from (f"{row.name}: {row.note}" for row in rows if row.note and alone)
 
 
 def _harm_lines(sheet: ReliabilitySheet) -> Iterator[str]:
