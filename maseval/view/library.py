@@ -281,7 +281,7 @@ class Finder:
 
 
 class BackgroundWork:
-    """Calls one after the other, in a thread that ends when there are no more."""
+    """Calls the latest first, one at a time, in a thread that ends when there are no more."""
 
     def __init__(self, name: str) -> None:
         self._name, self._lock = name, threading.Lock()
@@ -291,6 +291,7 @@ class BackgroundWork:
     def add(self, key: Hashable, call: Callable[[], object]) -> None:
         """Have something done, once however often it is asked for before its turn."""
         with self._lock:
+            self._waiting.pop(key, None)
             self._waiting[key] = call
             if not self._at_work:
                 self._at_work = True
@@ -299,7 +300,8 @@ class BackgroundWork:
     def _work(self) -> None:
         while True:
             with self._lock:
-                key = next(iter(self._waiting), None)
+                # Somebody waits for the run that was opened last; the others are only in the list.
+                key = next(reversed(self._waiting), None)
                 self._at_work = key is not None
                 if key is None:
                     return

@@ -28,6 +28,7 @@ from maseval.app.results.explained import Review, complete_report, labels_of
 from maseval.app.results.names import open_recording
 from maseval.app.results.recording import facts_of
 from maseval.app.results.report import TaskTitles, drawings, page_summary, shared_settings
+from maseval.core.exceptions import MASEvalError
 from maseval.core.index_line import IndexLine
 from maseval.core.outcome import Simulation, TaskKey
 from maseval.core.recorded import Shape, amount
@@ -120,6 +121,8 @@ class ViewedRun:
         """What was found out from all simulations, until there are others."""
         self._pass_1: JsonObject | None = None
         self._score_again = 0.0
+        self._unexplained: str | None = None
+        """Why failures cannot be explained here, such as data that is not on this machine."""
         self.version = 0
         """Grows whenever there is something new."""
         self.examined = 0
@@ -240,10 +243,13 @@ class ViewedRun:
         run, known = self.source, self.entries()
         if not known:
             return Overview()
-        ones = [each.row.simulation for each in known if labelled]
+        explained = labelled and self._unexplained is None
+        ones = [each.row.simulation for each in known if explained]
         examined = {one: self._examined.examine(one, REVIEW) for one in ones}
         found = RunFindings(run, [each.row for each in known], None, examined)
         summary = page_summary(found, self.doubt, self._summarise())
+        if self._unexplained is not None:
+            summary["notes"].append(f"Failures are not explained: {self._unexplained}")
         return Overview(summary, self._support.task_findings(run), facts_of(run.config.values))
 
     def packet(self, domain: str, task: str, trial: str | None = None) -> Packet:
@@ -252,7 +258,8 @@ class ViewedRun:
         for name, entry in self.trials(domain, task, trial):
             report, labels = self._complete_report(entry)
             shown.append((name, report))
-            self.learn([(entry, labels)])
+            if labels is not None:
+                self.learn([(entry, labels)])
         timeline = self._support.timeline
         return packet_of(shown, lambda report: timeline(cast(Report, report)))
 
@@ -296,13 +303,20 @@ class ViewedRun:
         """Return the planned trials without a report, by task."""
         return self._once("unrecorded", lambda: unrecorded_trials(self.source))
 
-    def _complete_report(self, entry: Entry) -> tuple[Shape, Labels]:
-        """Return a report with all that is shown of it, such as why it failed, and its labels."""
+    def _complete_report(self, entry: Entry) -> tuple[Shape, Labels | None]:
+        """Return a report with all that is shown of it, such as why it failed, and its labels.
+
+        What was recorded can be read where nothing can be explained, as without a release's data.
+        """
         one = entry.row.simulation
         report, doubt = self.source.report(one), self._viewed[one].doubt
-        review = self._examined.examine(one, REVIEW, report).review or Review()
-        shown = complete_report(report, self._titles.title(one), review)
-        return {**shown, "doubt": doubt and doubt.text}, tuple(labels_of(review))
+        title = self._titles.title(one)
+        shown: Shape = {**report, "title": title, "doubt": doubt and doubt.text}
+        try:
+            review = self._examined.examine(one, REVIEW, report).review or Review()
+        except MASEvalError as error:
+            return {**shown, "unexplained": str(error)}, None
+        return complete_report(cast(Report, shown), title, review), tuple(labels_of(review))
 
     @property
     def doubt(self) -> RunDoubt | None:
@@ -370,7 +384,8 @@ class ViewedRun:
 
     @property
     def labelled(self) -> int:
-        return self._sums["labelled"]
+        """The number of simulations whose labels are known; all, if nothing more can be found."""
+        return self._sums["labelled"] if self._unexplained is None else len(self._viewed)
 
     def label(self) -> None:
         """Find the labels that are not known, those of failures first, and keep what was found."""
@@ -384,7 +399,11 @@ class ViewedRun:
             self.keep_findings()
 
         for entry in _sharing_time(waiting, tell):
-            found.append((entry, self.labels_of(entry)))
+            try:
+                found.append((entry, self.labels_of(entry)))
+            except MASEvalError as error:  # it stands in the way of all others as well
+                self._unexplained = str(error)
+                break
         self.learn(found)
 
     def labels_of(self, entry: Entry) -> Labels:
