@@ -32,7 +32,7 @@ from maseval.runs.config_file import CONFIG, LOG, is_run_folder
 from maseval.runs.labels import LABELS
 from maseval.view.labels import LABEL, label_state
 from maseval.view.library import Answer, Library, place_of
-from maseval.view.query import Query, required_parts
+from maseval.view.requests import Query, required_parts
 from maseval.view.rows import live_of
 from maseval.view.search import searches
 from maseval.view.viewed import ViewedRun

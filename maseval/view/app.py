@@ -32,7 +32,7 @@ from maseval.view.api import answers
 from maseval.view.labels import LABEL, label_endpoint
 from maseval.view.library import Answer, Library
 from maseval.view.notes import NOTES_PATH, notes_endpoint
-from maseval.view.query import NothingThereError, ViewError
+from maseval.view.requests import Json, NothingThereError, ViewError
 from maseval.view.rows import RunRow, live_of
 from maseval.view.safety import LOCAL_NAMES, Guard
 
@@ -41,15 +41,6 @@ _RETRY = "retry: 1000\n\n"
 _ALIVE = ": alive\n\n"
 # After how many looks without anything new a client is told that the server is still there.
 _QUIET_LOOKS = 20
-
-
-class Json(Response):
-    """Any value; what JSON cannot hold becomes text."""
-
-    media_type = "application/json"
-
-    def render(self, content: object) -> bytes:
-        return strict_json.dumps(content).encode("ascii")
 
 
 def _library_of(request: Request) -> Library:

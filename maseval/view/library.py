@@ -27,7 +27,7 @@ from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder
 from maseval.runs.listing import change_time, run_state
 from maseval.runs.lock import holder_of
 from maseval.runs.log import kept_place
-from maseval.view.query import NothingThereError, Query
+from maseval.view.requests import NothingThereError, Query
 from maseval.view.rows import RunRow, counted, row_of, state_of_file
 from maseval.view.viewed import ViewedRun
 
@@ -258,19 +258,23 @@ class Finder:
         in_parts = any(entry.name == "results.json" for entry in entries)
         for entry in entries:
             self._left -= 1
-            if self._left < 0 or (entry.name.startswith(".") and entry.name.endswith(SUFFIX)):
-                continue
-            path = Path(entry.path)
-            if os.path.isdir(path) and is_run_folder(path):
-                if self._follows_links or not entry.is_symlink() or _is_inside(self._root, path):
-                    yield path
-            elif entry.name.startswith("."):
-                continue
-            elif entry.is_dir(follow_symlinks=False):
-                if depth and not (in_parts and entry.name == _PARTS):
-                    yield from self._below(path, depth - 1)
-            elif entry.name.endswith(".json") and entry.is_file(follow_symlinks=False):
-                yield from self._if_results(path)
+            being_made = entry.name.startswith(".") and entry.name.endswith(SUFFIX)
+            if self._left >= 0 and not being_made:
+                deeper = 0 if in_parts and entry.name == _PARTS else depth
+                yield from self._in_entry(entry, deeper)
+
+    def _in_entry(self, entry: os.DirEntry[str], depth: int) -> Iterator[Path]:
+        path = Path(entry.path)
+        if os.path.isdir(path) and is_run_folder(path):
+            if self._follows_links or not entry.is_symlink() or _is_inside(self._root, path):
+                yield path
+        elif entry.name.startswith("."):
+            return
+        elif entry.is_dir(follow_symlinks=False):
+            if depth:
+                yield from self._below(path, depth - 1)
+        elif entry.name.endswith(".json") and entry.is_file(follow_symlinks=False):
+            yield from self._if_results(path)
 
     def _if_results(self, path: Path) -> Iterator[Path]:
         seen = FileState.now(path)

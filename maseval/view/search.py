@@ -29,7 +29,7 @@ from maseval.report.conversation import conversation
 from maseval.report.index import Entry
 from maseval.runs.config_file import LOG
 from maseval.view.library import Answer, BackgroundWork, Library
-from maseval.view.query import Query, number_in, required_parts
+from maseval.view.requests import Query, number_in, required_parts
 
 logger = logging.getLogger(__name__)
 

@@ -32,7 +32,7 @@ from maseval.runs.listing import run_state
 from maseval.view.api import answers
 from maseval.view.app import asset_text, page_html
 from maseval.view.library import Library
-from maseval.view.query import Query
+from maseval.view.requests import Query
 from maseval.view.rows import RunRow
 from maseval.view.viewed import Labels, ViewedRun
 

@@ -7,10 +7,8 @@ recomputed) comes from the commands that show it elsewhere.
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -30,8 +28,8 @@ from maseval.app.results.recording import facts_of
 from maseval.app.results.report import TaskTitles, drawings, page_summary, shared_settings
 from maseval.core.exceptions import MASEvalError
 from maseval.core.index_line import IndexLine
-from maseval.core.outcome import Simulation, TaskKey
-from maseval.core.recorded import Shape, amount
+from maseval.core.outcome import Simulation, TaskKey, total_cost
+from maseval.core.recorded import Shape
 from maseval.core.report import NO_VERDICT_STATUSES, Report
 from maseval.core.tracing import JsonObject
 from maseval.report.index import (
@@ -62,7 +60,7 @@ from maseval.runs.verdict_check import (
 )
 from maseval.stats.plots import Drawing
 from maseval.stats.summary import Summary, summarise
-from maseval.view.query import NothingThereError
+from maseval.view.requests import NothingThereError
 
 # How long something is found out before others get the processor, and the page hears of it.
 _AT_A_TIME = 1.0
@@ -114,7 +112,6 @@ class ViewedRun:
         self.file = path / LOG if path.is_dir() else path
         self._viewed: dict[Simulation, _Viewed] = {}
         """Each simulation, in the order of the places of their reports."""
-        self._sums, self._cost = Counter[str](), Fraction()
         self._checking: VerdictCheck | None = None
         self._check: VerdictCheck | None = None
         self._derived: dict[str, Any] = {}
@@ -141,7 +138,7 @@ class ViewedRun:
                 self.keep_findings()
             if len(self._viewed) > len(self.source.recorded):
                 for gone in self._viewed.keys() - {*self.source.recorded}:
-                    self._count(self._viewed.pop(gone), -1)
+                    del self._viewed[gone]
             self._derived.clear()
             self.version += 1
 
@@ -159,27 +156,16 @@ class ViewedRun:
 
     def _show(self, one: Simulation) -> None:
         """Add a simulation, in place of what was known of it."""
-        if (before := self._viewed.pop(one, None)) is not None:
-            self._count(before, -1)
+        self._viewed.pop(one, None)  # its new report stands behind all others
         doubt = None
         if not isinstance(self.source, LoggedRun):  # a log says nothing against itself
             doubt = doubt_in(self.source.report(one))
         self._viewed[one] = viewed = _Viewed(self._entry_of(index_line_in(self.source, one)), doubt)
         viewed.mark()
-        self._count(viewed)
 
     def _entry_of(self, line: IndexLine) -> Entry:
         one = line.outcome.simulation
         return indexed_entry(line, self._place_of(one), self._titles.note(one))
-
-    def _count(self, viewed: _Viewed, times: int = 1) -> None:
-        """Add what a simulation used to the sums; exactly, so that it can be taken away again."""
-        row, sums = viewed.entry.row, self._sums
-        sums["failed"] += times * (row.status in NO_VERDICT_STATUSES)
-        sums["tokens"] += times * row.tokens
-        sums["unpriced"] += times * (row.cost is None)
-        sums["labelled"] += times * (viewed.labels is not None)
-        self._cost += times * Fraction(amount(row.cost) or 0)
 
     def _once(self, name: str, find: Callable[[], ValueT]) -> ValueT:
         """Return what was found, and find it if there are other simulations since."""
@@ -205,15 +191,19 @@ class ViewedRun:
             return next((each.entry.at for each in reversed(self._viewed.values())), 0)
 
     def tally(self) -> Mapping[str, Any]:
-        """Return the simulations with and without a verdict, and what all of them used.
+        """Return the simulations with and without a verdict, and what all of them used."""
 
-        The cost is that of those whose cost is known; None if some are not and others are nothing.
-        """
-        with self._lock:
-            failed, tokens = self._sums["failed"], self._sums["tokens"]
-            cost = float(self._cost) or (None if self._sums["unpriced"] else 0.0)
-            done = len(self._viewed) - failed
-            return {"done": done, "failed": failed, "cost": cost, "tokens": tokens}
+        def add_up() -> Mapping[str, Any]:
+            rows = [each.entry.row for each in self._viewed.values()]
+            failed = sum(row.status in NO_VERDICT_STATUSES for row in rows)
+            return {
+                "done": len(rows) - failed,
+                "failed": failed,
+                "cost": total_cost(row.cost for row in rows),
+                "tokens": sum(row.tokens for row in rows),
+            }
+
+        return self._once("tally", add_up)
 
     def index(self) -> dict[str, object]:
         with self._lock:
@@ -362,13 +352,10 @@ class ViewedRun:
     def _correct(self, viewed: _Viewed, doubt: SimulationDoubt, line: IndexLine) -> None:
         """Show the verdict that holds in place of the recorded one."""
         with self._lock:
-            if (
-                self._viewed.get(line.outcome.simulation) is viewed
-            ):  # else it was run again meanwhile
-                self._count(viewed, -1)
+            # Else it was run again meanwhile.
+            if self._viewed.get(line.outcome.simulation) is viewed:
                 viewed.entry, viewed.doubt = self._entry_of(line), doubt
                 viewed.mark()
-                self._count(viewed)
 
     def examine_all(self) -> None:
         """Find out and keep all that can be kept about a run, with all cores."""
@@ -385,7 +372,9 @@ class ViewedRun:
     @property
     def labelled(self) -> int:
         """The number of simulations whose labels are known; all, if nothing more can be found."""
-        return self._sums["labelled"] if self._unexplained is None else len(self._viewed)
+        if self._unexplained is not None:
+            return len(self._viewed)
+        return len(self._viewed) - len(self._lacking(lambda each: each.labels is None))
 
     def label(self) -> None:
         """Find the labels that are not known, those of failures first, and keep what was found."""
@@ -420,7 +409,6 @@ class ViewedRun:
             for entry, found in labels:
                 viewed = self._viewed.get(entry.row.simulation)
                 if viewed is not None and viewed.entry.at == entry.at:
-                    self._sums["labelled"] += viewed.labels is None
                     viewed.labels = found
                     viewed.mark()
             for name in ("entries", "tasks"):
