@@ -107,6 +107,7 @@ def comparisons() -> dict[str, Answer]:
     """Return the answers on compared runs, which are read and compared one after the other."""
     one_at_a_time = threading.Lock()
 
+    # As many runs as a large grid has cells.
     @lru_cache(maxsize=64)
     def load(path: Path, files: tuple[FileState, ...], measure: str | None) -> RecordedOutcomes:
         options = ScoringOptions()
@@ -158,6 +159,7 @@ def _places(library: Library, query: Query) -> _Places:
         )
     paths = {name: library.path_of(name) for name in names}
     folder = commonpath(names)
+    # What all names begin with tells nothing apart.
     shared = f"{folder}/" if folder and folder not in names else ""
     return tuple(
         _Place(n, n.removeprefix(shared), path, tuple(map(FileState.now, _files_of(path))))

@@ -43,6 +43,7 @@ async def label_endpoint(request: Request) -> Response:
     one, answer, note = simulation_in(given, "label"), given.get("answer"), given.get("note")
 
     def keep() -> Mapping[str, object]:
+        # Drawn anew for each request: another page may have labelled meanwhile.
         labelling = _labelling(library, request.query_params)
         if one not in labelling.chosen:
             raise ConfigurationError(f"{one} was not drawn; reload the page")

@@ -33,6 +33,7 @@ from maseval.view.viewed import ViewedRun
 
 logger = logging.getLogger(__name__)
 
+# A run that is open keeps its rows in memory.
 _MOST_OPEN = 12
 # The verdicts in a longer log are not recomputed for the list alone.
 _QUICKLY_READ = 32 << 20
@@ -149,6 +150,7 @@ class Library:
         known = self._states.get(path)
         if known is not None and known[0] == files:
             return known[1]
+        # Only its log has grown, which is followed; the rest of its state need not be read again.
         if known is not None and known[0] == files._replace(log=known[0].log) and files.running:
             state = self._with_numbers(replace(known[1], updated=change_time(path / LOG)))
         else:
@@ -161,6 +163,7 @@ class Library:
         small = files.log.size <= _QUICKLY_READ
         unchecked = not files.running and not state.checked
         if small and unchecked and self._asked.get(path) != files.log:
+            # Once for each log, as a check that fails would be repeated at every look.
             self._asked[path] = files.log
             self._examining.add(path, lambda: self._examine(path))
         return self._with_numbers(state) if files.running else state
@@ -209,6 +212,7 @@ def place_of(root: Path, name: str, follows_links: bool = False) -> Path:
         or PurePosixPath(name).as_posix() != name
     ):
         raise NothingThereError(f"no run is called {name!r}")
+    # Looked at where it leads to, as a link below the root may point anywhere.
     path = root / name
     if not (_is_inside(root, path) or (follows_links and is_run_folder(path))):
         raise NothingThereError(f"no run is called {name!r}")

@@ -26,7 +26,8 @@ async def notes_endpoint(request: Request) -> Response:
 def _keep(library: Library, name: str, given: Shape) -> None:
     one = simulation_in(given, "note")
     by, text, about = (str(given.get(part) or "") for part in ("by", "text", "about"))
-    library.run(name).trials(one.domain, one.task_id, str(one.trial))  # raises if it is not there
+    # This raises if there is no such simulation: a note on nothing would never be shown.
+    library.run(name).trials(one.domain, one.task_id, str(one.trial))
     disagrees = given.get("disagrees") is True
     add_note(library.path_of(name), SimulationNote(one, by, text, about, disagrees))
 

@@ -152,6 +152,7 @@ class ViewedRun:
         """Return the place of a report: later ones have greater numbers, also in other servers."""
         if isinstance(self.source, LoggedRun):
             return self.source.contents.places[one].offset
+        # A file has no places, and all of it is read at once.
         return len(self._viewed)
 
     def _show(self, one: Simulation) -> None:
@@ -237,6 +238,7 @@ class ViewedRun:
         ones = [each.row.simulation for each in known if explained]
         examined = {one: self._examined.examine(one, REVIEW) for one in ones}
         found = RunFindings(run, [each.row for each in known], None, examined)
+        # Until all labels are known, numbers that count them would change with every look.
         summary = page_summary(found, self.doubt, self._summarise())
         if self._unexplained is not None:
             summary["notes"].append(f"Failures are not explained: {self._unexplained}")
@@ -379,6 +381,7 @@ class ViewedRun:
     def label(self) -> None:
         """Find the labels that are not known, those of failures first, and keep what was found."""
         waiting = [each.entry for each in self._lacking(lambda each: each.labels is None)]
+        # The page says why simulations failed, and nothing about the others.
         waiting.sort(key=lambda entry: entry.outcome not in ("fail", "error"))
         found = list[tuple[Entry, Labels]]()
 
@@ -411,6 +414,7 @@ class ViewedRun:
                 if viewed is not None and viewed.entry.at == entry.at:
                     viewed.labels = found
                     viewed.mark()
+            # Labels change no number, so the summary stays.
             for name in ("entries", "tasks"):
                 self._derived.pop(name, None)
 
