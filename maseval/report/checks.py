@@ -81,6 +81,7 @@ def shown_verdicts(report: RecordedReport, messages: Sequence[ShownMessage]) -> 
 
 
 def _verdict(verdict: RecordedEvaluation, messages: Sequence[ShownMessage]) -> ShownVerdict:
+    # Every benchmark may call something a report or checks: the parts of a row decide what it is.
     sides, info = _JudgedSides(verdict.raw), _RewardInfo(verdict.reward_info)
     if sides.rows and all({"assertion", "answer"} <= row.keys() for row in sides.rows):
         checks = [_assertion_check(row) for row in sides.rows]
@@ -109,6 +110,7 @@ def _named_check(given: Shape) -> ShownCheck:
 
 
 def _assertion_check(row: Shape) -> ShownCheck:
+    # Any other answer of the judge decides nothing.
     answer = text(row["answer"]).lower()
     return {
         "kind": text(row.get("assertion_type") or "assertion").upper(),
@@ -187,6 +189,7 @@ def _first_call(action: Shape, arguments: str, calls: _Calls) -> int | None:
     """Return the message with the call that an action asks for; ``arguments`` are the action's."""
     expected, wanted = None, mapping(action.get("arguments"))
     compared = action.get("compare_args")
+    # A task may say that only some arguments matter, or none.
     names = set(wanted) if compared is None else {*list_of(str)(compared)}
     for index, given in calls.get((action.get("name"), action.get("requestor")), ()):
         if given == arguments:  # most calls are spelled alike, and need not be parsed

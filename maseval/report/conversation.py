@@ -64,6 +64,7 @@ def conversation(report: RecordedReport) -> list[ShownMessage]:
 
 def _add_asides(report: RecordedReport, messages: Sequence[ShownMessage]) -> None:
     """Add before each message what the agents of a team said among themselves until then."""
+    # By identity: the same words may be said twice.
     known = {id(message) for _, message in report.said()}
     among = [
         (agent, message, time)
@@ -72,6 +73,7 @@ def _add_asides(report: RecordedReport, messages: Sequence[ShownMessage]) -> Non
         if id(message) not in known
     ]
     asides = _with_answers([each[:2] for each in among], report.tool_types)
+    # They have no place in the conversation; only their time says where they belong.
     for message in messages:
         until = str(report.simulation.messages[message["index"]].timestamp or "")
         own = [each for each in asides if among[each["index"]][2] <= until]
@@ -90,6 +92,7 @@ def _add_requests(
         for call in model.logs
         if call.timestamp
     ]
+    # A model names the component that asked, and a message its side of the conversation.
     agents = ("agent", *report.traced_agents, *report.team)
     roles = {"user": "user", **dict.fromkeys(agents, "assistant")}
     for message in shown if logged else ():
@@ -102,6 +105,7 @@ def _add_requests(
             if roles.get(each[0]) == message["who"] and speaker in (None, each[0])
             if began <= each[3] <= ended
         ]
+        # Of several attempts, the last one was the answer.
         if calls:
             message["model"] = _request(calls[-1][1], calls[-1][2], len(calls))
 
@@ -176,6 +180,7 @@ def _message(
             shown["tokens"] = tokens
     if seconds is not None:
         shown["seconds"] = seconds
+    # The clocks of two machines may disagree.
     if took is not None and took >= 0:
         shown["took"] = took
     if message.error:
@@ -209,6 +214,7 @@ def _moment(message: RecordedMessage) -> datetime | None:
 
 
 def _seconds(began: datetime | None, moment: datetime | None) -> float | None:
+    # A moment with a time zone and one without cannot be subtracted.
     if began is None or moment is None or (began.tzinfo is None) != (moment.tzinfo is None):
         return None
     return round((moment - began).total_seconds(), 3)

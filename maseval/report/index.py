@@ -25,6 +25,7 @@ from maseval.core.task import ChosenSubset
 from maseval.core.words import count_of, first_few, text
 from maseval.report.results import success_rates, summary_table
 
+# A line of a wide window: the notes of all tasks are read when a page opens.
 _NOTE_LENGTH = 200
 
 TaskFindings = Mapping[tuple[str, str], Sequence[tuple[str, str]]]
@@ -78,6 +79,7 @@ def _pack(column: Sequence[object]) -> dict[str, Sequence[object]]:
     numbers = {value: number for number, value in enumerate(dict.fromkeys(column))}
     if len(numbers) == 1:
         return {"values": list(numbers)}
+    # Places cost a number for each row, which pays where a value is used at least twice.
     if 2 * len(numbers) <= len(column):
         return {"values": list(numbers), "places": [numbers[value] for value in column]}
     return {"each": column}
@@ -176,6 +178,7 @@ def results_of(known: Sequence[Entry], title: str, parts: Overview) -> dict[str,
         # Numbered anew: what is put on a page may have the same trial twice.
         outcomes = [entry.row._replace(trial=at) for at, entry in enumerate(known)]
         summary = success_rates(outcomes, next(filter(None, map(ChosenSubset.read, shared)), None))
+    # Thousands of simulations have the same facts.
     each = dict.fromkeys(entry.facts for entry in known)
     return {
         "title": title,
@@ -210,6 +213,7 @@ def _simulations(tasks: Trials, known: Sequence[Entry], runs: Sequence[str]) -> 
     columns: dict[str, Sequence[object]] = {
         name: [*map(read, known)] for name, read in _IN_ROW.items()
     }
+    # Most pages have one run, and need no name for it.
     if runs:
         columns["run"] = [runs.index(entry.run or "") for entry in known]
     columns["task"] = [at for at, trials in enumerate(tasks.values()) for _ in trials]
@@ -312,6 +316,7 @@ def _dates(started: Iterable[str]) -> str:
     if not known:
         return ""
     first, last = (moment[:16].replace("T", " ") for moment in (min(known), max(known)))
+    # The day is enough to tell a run that was resumed later.
     return first if first[:10] == last[:10] else f"{first} to {last}"
 
 

@@ -185,6 +185,7 @@ _PARTS: dict[str, Callable[[RecordedReport, list[ShownMessage]], object]] = {
     ],
     "verdicts": shown_verdicts,
     "explanation": lambda report, _: shown_explanation(report),
+    "unexplained": lambda report, _: text_or_none(report.raw.get("unexplained")),
     "messages": lambda _, messages: messages,
     "answer": lambda report, messages: None if messages else text_or_none(report.final_answer),
     "usage": lambda report, _: usage_rows(report),

@@ -32,7 +32,7 @@ from maseval.runs.config_file import CONFIG, LOG, is_run_folder
 from maseval.runs.labels import LABELS
 from maseval.view.labels import LABEL, label_state
 from maseval.view.library import Answer, Library, place_of
-from maseval.view.query import Query, required_parts
+from maseval.view.requests import Query, required_parts
 from maseval.view.rows import live_of
 from maseval.view.search import searches
 from maseval.view.viewed import ViewedRun
@@ -107,6 +107,7 @@ def comparisons() -> dict[str, Answer]:
     """Return the answers on compared runs, which are read and compared one after the other."""
     one_at_a_time = threading.Lock()
 
+    # As many runs as a large grid has cells.
     @lru_cache(maxsize=64)
     def load(path: Path, files: tuple[FileState, ...], measure: str | None) -> RecordedOutcomes:
         options = ScoringOptions()
@@ -158,6 +159,7 @@ def _places(library: Library, query: Query) -> _Places:
         )
     paths = {name: library.path_of(name) for name in names}
     folder = commonpath(names)
+    # What all names begin with tells nothing apart.
     shared = f"{folder}/" if folder and folder not in names else ""
     return tuple(
         _Place(n, n.removeprefix(shared), path, tuple(map(FileState.now, _files_of(path))))

@@ -32,24 +32,17 @@ from maseval.view.api import answers
 from maseval.view.labels import LABEL, label_endpoint
 from maseval.view.library import Answer, Library
 from maseval.view.notes import NOTES_PATH, notes_endpoint
-from maseval.view.query import NothingThereError, ViewError
+from maseval.view.requests import Json, NothingThereError, ViewError
 from maseval.view.rows import RunRow, live_of
 from maseval.view.safety import LOCAL_NAMES, Guard
 
+# In seconds: as soon as anybody notices, and rarely enough for a folder of many runs.
 _EVERY = 0.5
+# How long a browser waits, in milliseconds, before it connects again; its own choice may be longer.
 _RETRY = "retry: 1000\n\n"
 _ALIVE = ": alive\n\n"
 # After how many looks without anything new a client is told that the server is still there.
 _QUIET_LOOKS = 20
-
-
-class Json(Response):
-    """Any value; what JSON cannot hold becomes text."""
-
-    media_type = "application/json"
-
-    def render(self, content: object) -> bytes:
-        return strict_json.dumps(content).encode("ascii")
 
 
 def _library_of(request: Request) -> Library:
@@ -117,6 +110,7 @@ class NewsOfRun:
         library.examine(run)
         # What comes in from here on belongs to the next look.
         last, live = run.last_place, live_of(run)
+        # A number beyond the last one is from another log: the run was begun anew.
         after = last if self._after is None or self._after > last else self._after
         self._after = last
         for entry in run.entries_after(after):

@@ -51,6 +51,7 @@ def view(
     root, first = _begin(folder)
     if writes:
         first = first.replace("/run/", "/label/", 1)
+    # On this machine, whoever can connect could read the files as well.
     token = None if _is_local(host) else secrets.token_urlsafe(24)
     app = create_app(root, token=token, hosts=LOCAL_NAMES if token is None else None, writes=writes)
     server = ViewServer(app, host=host, port=port, token=token)

@@ -5,7 +5,6 @@ labels. What is drawn follows from the request, so that the page can be closed a
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -15,11 +14,16 @@ from maseval.app.benchmarks import support_for
 from maseval.app.judging.label import USUAL_NUMBER, Labelling, begin_labelling
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import RecordedReport, Simulation
-from maseval.core.storage import strict_json
 from maseval.report.conversation import conversation
 from maseval.view.library import Library
-from maseval.view.query import BadRequestError, Query, number_in, required_parts
-from maseval.view.written import read_body
+from maseval.view.requests import (
+    Json,
+    Query,
+    number_in,
+    read_body,
+    required_parts,
+    simulation_in,
+)
 
 LABEL = "/api/label"
 
@@ -29,24 +33,24 @@ def label_state(library: Library, query: Query) -> object:
     return _state(_labelling(library, query))
 
 
-async def add_label(request: Request) -> Mapping[str, object]:
-    """Keep a label, and answer with what comes next and what the judge had said."""
+async def label_endpoint(request: Request) -> Response:
+    """Keep a label, and answer with what comes next and what the judge had said.
+
+    The guard has checked that it comes from our own page.
+    """
     library: Library = request.app.state.library
     given = await read_body(request, "label")
-    try:
-        one = Simulation(str(given["domain"]), str(given["task_id"]), int(given["trial"]))
-        answer, note = str(given["answer"]), given.get("note")
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadRequestError(f"this is no label: {error!s}") from error
+    one, answer, note = simulation_in(given, "label"), given.get("answer"), given.get("note")
 
     def keep() -> Mapping[str, object]:
+        # Drawn anew for each request: another page may have labelled meanwhile.
         labelling = _labelling(library, request.query_params)
         if one not in labelling.chosen:
             raise ConfigurationError(f"{one} was not drawn; reload the page")
-        labelling.add(one, answer, None if note is None else str(note))
+        labelling.add(one, str(answer), None if note is None else str(note))
         return {**_state(labelling), "said": labelling.judge_in_words(one)}
 
-    return await run_in_threadpool(keep)
+    return Json(await run_in_threadpool(keep))
 
 
 def _labelling(library: Library, query: Query) -> Labelling:
@@ -57,9 +61,9 @@ def _labelling(library: Library, query: Query) -> Labelling:
     return begin_labelling(path, by, about=about, judge=judge, numbers=numbers)
 
 
-def _state(labelling: Labelling) -> dict[str, Any]:
+def _state(labelling: Labelling) -> Mapping[str, object]:
     remaining = labelling.remaining
-    state: dict[str, Any] = {
+    state: dict[str, object] = {
         "question": labelling.question.text,
         "answers": [*labelling.question.answers, "unsure"],
         "total": len(labelling.chosen),
@@ -72,7 +76,7 @@ def _state(labelling: Labelling) -> dict[str, Any]:
     return state
 
 
-def _conversation(labelling: Labelling, one: Simulation) -> dict[str, Any]:
+def _conversation(labelling: Labelling, one: Simulation) -> Mapping[str, object]:
     report = labelling.folder.report(one)
     policies = support_for(labelling.folder).policies(labelling.folder)
     return {
@@ -81,9 +85,3 @@ def _conversation(labelling: Labelling, one: Simulation) -> dict[str, Any]:
         "policy": next(iter(policies.get(one.domain, ())), ""),
         "messages": conversation(RecordedReport(report)),
     }
-
-
-async def label_endpoint(request: Request) -> Response:
-    """Answer a POST; the guard has checked that it comes from our own page."""
-    found = await add_label(request)
-    return Response(strict_json.dumps(found).encode("ascii"), media_type="application/json")

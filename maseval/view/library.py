@@ -27,12 +27,13 @@ from maseval.runs.config_file import CONFIG, LOCK, LOG, is_run_folder
 from maseval.runs.listing import change_time, run_state
 from maseval.runs.lock import holder_of
 from maseval.runs.log import kept_place
-from maseval.view.query import NothingThereError, Query
+from maseval.view.requests import NothingThereError, Query
 from maseval.view.rows import RunRow, counted, row_of, state_of_file
 from maseval.view.viewed import ViewedRun
 
 logger = logging.getLogger(__name__)
 
+# A run that is open keeps its rows in memory.
 _MOST_OPEN = 12
 # The verdicts in a longer log are not recomputed for the list alone.
 _QUICKLY_READ = 32 << 20
@@ -149,6 +150,7 @@ class Library:
         known = self._states.get(path)
         if known is not None and known[0] == files:
             return known[1]
+        # Only its log has grown, which is followed; the rest of its state need not be read again.
         if known is not None and known[0] == files._replace(log=known[0].log) and files.running:
             state = self._with_numbers(replace(known[1], updated=change_time(path / LOG)))
         else:
@@ -161,6 +163,7 @@ class Library:
         small = files.log.size <= _QUICKLY_READ
         unchecked = not files.running and not state.checked
         if small and unchecked and self._asked.get(path) != files.log:
+            # Once for each log, as a check that fails would be repeated at every look.
             self._asked[path] = files.log
             self._examining.add(path, lambda: self._examine(path))
         return self._with_numbers(state) if files.running else state
@@ -209,6 +212,7 @@ def place_of(root: Path, name: str, follows_links: bool = False) -> Path:
         or PurePosixPath(name).as_posix() != name
     ):
         raise NothingThereError(f"no run is called {name!r}")
+    # Looked at where it leads to, as a link below the root may point anywhere.
     path = root / name
     if not (_is_inside(root, path) or (follows_links and is_run_folder(path))):
         raise NothingThereError(f"no run is called {name!r}")
@@ -258,19 +262,23 @@ class Finder:
         in_parts = any(entry.name == "results.json" for entry in entries)
         for entry in entries:
             self._left -= 1
-            if self._left < 0 or (entry.name.startswith(".") and entry.name.endswith(SUFFIX)):
-                continue
-            path = Path(entry.path)
-            if os.path.isdir(path) and is_run_folder(path):
-                if self._follows_links or not entry.is_symlink() or _is_inside(self._root, path):
-                    yield path
-            elif entry.name.startswith("."):
-                continue
-            elif entry.is_dir(follow_symlinks=False):
-                if depth and not (in_parts and entry.name == _PARTS):
-                    yield from self._below(path, depth - 1)
-            elif entry.name.endswith(".json") and entry.is_file(follow_symlinks=False):
-                yield from self._if_results(path)
+            being_made = entry.name.startswith(".") and entry.name.endswith(SUFFIX)
+            if self._left >= 0 and not being_made:
+                deeper = 0 if in_parts and entry.name == _PARTS else depth
+                yield from self._in_entry(entry, deeper)
+
+    def _in_entry(self, entry: os.DirEntry[str], depth: int) -> Iterator[Path]:
+        path = Path(entry.path)
+        if os.path.isdir(path) and is_run_folder(path):
+            if self._follows_links or not entry.is_symlink() or _is_inside(self._root, path):
+                yield path
+        elif entry.name.startswith("."):
+            return
+        elif entry.is_dir(follow_symlinks=False):
+            if depth:
+                yield from self._below(path, depth - 1)
+        elif entry.name.endswith(".json") and entry.is_file(follow_symlinks=False):
+            yield from self._if_results(path)
 
     def _if_results(self, path: Path) -> Iterator[Path]:
         seen = FileState.now(path)
@@ -281,7 +289,7 @@ class Finder:
 
 
 class BackgroundWork:
-    """Calls one after the other, in a thread that ends when there are no more."""
+    """Calls the latest first, one at a time, in a thread that ends when there are no more."""
 
     def __init__(self, name: str) -> None:
         self._name, self._lock = name, threading.Lock()
@@ -291,6 +299,7 @@ class BackgroundWork:
     def add(self, key: Hashable, call: Callable[[], object]) -> None:
         """Have something done, once however often it is asked for before its turn."""
         with self._lock:
+            self._waiting.pop(key, None)
             self._waiting[key] = call
             if not self._at_work:
                 self._at_work = True
@@ -299,7 +308,8 @@ class BackgroundWork:
     def _work(self) -> None:
         while True:
             with self._lock:
-                key = next(iter(self._waiting), None)
+                # Somebody waits for the run that was opened last; the others are only in the list.
+                key = next(reversed(self._waiting), None)
                 self._at_work = key is not None
                 if key is None:
                     return

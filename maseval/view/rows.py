@@ -57,6 +57,7 @@ def state_of(run: ViewedRun) -> RunState:
         return replace(found, state="running")
     if getattr(run.source, "damage", ()):
         return replace(found, state="damaged")
+    # A run is complete when every trial has a verdict, not only a report.
     judged = 0 if found.pass_1 is None else found.pass_1.get("verdicts", found.planned)
     return replace(found, state="complete" if judged >= found.planned else "incomplete")
 

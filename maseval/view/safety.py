@@ -86,6 +86,7 @@ class Guard:
         await (refusal or self._app)(scope, receive, answer)
 
     def _refusal(self, scope: Scope, headers: Headers) -> Response | None:
+        # Of two names, this guard and the server behind it might each believe another.
         names = headers.getlist("host")
         if len(names) != 1 or not self._is_ours(names[0]):
             return _refuse(421, "this server answers under its own name only")
@@ -127,6 +128,7 @@ class Guard:
 
 def _foreign_reading(headers: Headers) -> Response | None:
     """Another site may link to a page of ours, but not load anything into its own."""
+    # A browser says so by itself, and no page can change it; programs need not.
     site = headers.get("sec-fetch-site", "none")
     if site in ("none", "same-origin") or headers.get("sec-fetch-mode") == "navigate":
         return None
@@ -152,6 +154,7 @@ def _cookie(headers: Headers) -> str:
 
 
 def _equal(given: str, token: str) -> bool:
+    # It takes equally long however much of the token was guessed.
     return hmac.compare_digest(given.encode(), token.encode())
 
 

@@ -29,7 +29,7 @@ from maseval.report.conversation import conversation
 from maseval.report.index import Entry
 from maseval.runs.config_file import LOG
 from maseval.view.library import Answer, BackgroundWork, Library
-from maseval.view.query import Query, number_in, required_parts
+from maseval.view.requests import Query, number_in, required_parts
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +77,7 @@ def excerpt_of(words: str, chunks: Sequence[str]) -> str:
     return f"{'…' if begin else ''}{cut}{'…' if end < len(words) else ''}"
 
 
+# Bits for the number of a message: a million in one conversation.
 _SHIFT = 20
 _NO_MESSAGE = (1 << _SHIFT) - 1
 
@@ -164,6 +165,7 @@ class Search:
             with suppress(MASEvalError, OSError):  # one that cannot be read hinders no other
                 viewed = self.library.run(run)
                 new = viewed.entries_after(place)
+            # Others wait for the index, so it is let go after a few.
             for entry in new[:_BATCH]:
                 place = entry.at
                 with suppress(MASEvalError, OSError):

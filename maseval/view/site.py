@@ -32,7 +32,7 @@ from maseval.runs.listing import run_state
 from maseval.view.api import answers
 from maseval.view.app import asset_text, page_html
 from maseval.view.library import Library
-from maseval.view.query import Query
+from maseval.view.requests import Query
 from maseval.view.rows import RunRow
 from maseval.view.viewed import Labels, ViewedRun
 
@@ -147,6 +147,7 @@ class _SiteWriter:
         """Write every run, and then the list of them with what was found out on the way."""
         places = map(self._library.path_of, self._names)
         states = [run_state(path) for path in places if path.is_dir()]
+        # Of results files nothing is known until they are read, so the total may grow.
         self._total = sum(state.done + state.failed for state in states)
         for name, folder in self._names.items():
             try:

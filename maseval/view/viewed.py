@@ -7,10 +7,8 @@ recomputed) comes from the commands that show it elsewhere.
 
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -28,9 +26,10 @@ from maseval.app.results.explained import Review, complete_report, labels_of
 from maseval.app.results.names import open_recording
 from maseval.app.results.recording import facts_of
 from maseval.app.results.report import TaskTitles, drawings, page_summary, shared_settings
+from maseval.core.exceptions import MASEvalError
 from maseval.core.index_line import IndexLine
-from maseval.core.outcome import Simulation, TaskKey
-from maseval.core.recorded import Shape, amount
+from maseval.core.outcome import Simulation, TaskKey, total_cost
+from maseval.core.recorded import Shape
 from maseval.core.report import NO_VERDICT_STATUSES, Report
 from maseval.core.tracing import JsonObject
 from maseval.report.index import (
@@ -61,7 +60,7 @@ from maseval.runs.verdict_check import (
 )
 from maseval.stats.plots import Drawing
 from maseval.stats.summary import Summary, summarise
-from maseval.view.query import NothingThereError
+from maseval.view.requests import NothingThereError
 
 # How long something is found out before others get the processor, and the page hears of it.
 _AT_A_TIME = 1.0
@@ -113,13 +112,14 @@ class ViewedRun:
         self.file = path / LOG if path.is_dir() else path
         self._viewed: dict[Simulation, _Viewed] = {}
         """Each simulation, in the order of the places of their reports."""
-        self._sums, self._cost = Counter[str](), Fraction()
         self._checking: VerdictCheck | None = None
         self._check: VerdictCheck | None = None
         self._derived: dict[str, Any] = {}
         """What was found out from all simulations, until there are others."""
         self._pass_1: JsonObject | None = None
         self._score_again = 0.0
+        self._unexplained: str | None = None
+        """Why failures cannot be explained here, such as data that is not on this machine."""
         self.version = 0
         """Grows whenever there is something new."""
         self.examined = 0
@@ -138,7 +138,7 @@ class ViewedRun:
                 self.keep_findings()
             if len(self._viewed) > len(self.source.recorded):
                 for gone in self._viewed.keys() - {*self.source.recorded}:
-                    self._count(self._viewed.pop(gone), -1)
+                    del self._viewed[gone]
             self._derived.clear()
             self.version += 1
 
@@ -152,31 +152,21 @@ class ViewedRun:
         """Return the place of a report: later ones have greater numbers, also in other servers."""
         if isinstance(self.source, LoggedRun):
             return self.source.contents.places[one].offset
+        # A file has no places, and all of it is read at once.
         return len(self._viewed)
 
     def _show(self, one: Simulation) -> None:
         """Add a simulation, in place of what was known of it."""
-        if (before := self._viewed.pop(one, None)) is not None:
-            self._count(before, -1)
+        self._viewed.pop(one, None)  # its new report stands behind all others
         doubt = None
         if not isinstance(self.source, LoggedRun):  # a log says nothing against itself
             doubt = doubt_in(self.source.report(one))
         self._viewed[one] = viewed = _Viewed(self._entry_of(index_line_in(self.source, one)), doubt)
         viewed.mark()
-        self._count(viewed)
 
     def _entry_of(self, line: IndexLine) -> Entry:
         one = line.outcome.simulation
         return indexed_entry(line, self._place_of(one), self._titles.note(one))
-
-    def _count(self, viewed: _Viewed, times: int = 1) -> None:
-        """Add what a simulation used to the sums; exactly, so that it can be taken away again."""
-        row, sums = viewed.entry.row, self._sums
-        sums["failed"] += times * (row.status in NO_VERDICT_STATUSES)
-        sums["tokens"] += times * row.tokens
-        sums["unpriced"] += times * (row.cost is None)
-        sums["labelled"] += times * (viewed.labels is not None)
-        self._cost += times * Fraction(amount(row.cost) or 0)
 
     def _once(self, name: str, find: Callable[[], ValueT]) -> ValueT:
         """Return what was found, and find it if there are other simulations since."""
@@ -202,15 +192,19 @@ class ViewedRun:
             return next((each.entry.at for each in reversed(self._viewed.values())), 0)
 
     def tally(self) -> Mapping[str, Any]:
-        """Return the simulations with and without a verdict, and what all of them used.
+        """Return the simulations with and without a verdict, and what all of them used."""
 
-        The cost is that of those whose cost is known; None if some are not and others are nothing.
-        """
-        with self._lock:
-            failed, tokens = self._sums["failed"], self._sums["tokens"]
-            cost = float(self._cost) or (None if self._sums["unpriced"] else 0.0)
-            done = len(self._viewed) - failed
-            return {"done": done, "failed": failed, "cost": cost, "tokens": tokens}
+        def add_up() -> Mapping[str, Any]:
+            rows = [each.entry.row for each in self._viewed.values()]
+            failed = sum(row.status in NO_VERDICT_STATUSES for row in rows)
+            return {
+                "done": len(rows) - failed,
+                "failed": failed,
+                "cost": total_cost(row.cost for row in rows),
+                "tokens": sum(row.tokens for row in rows),
+            }
+
+        return self._once("tally", add_up)
 
     def index(self) -> dict[str, object]:
         with self._lock:
@@ -240,10 +234,14 @@ class ViewedRun:
         run, known = self.source, self.entries()
         if not known:
             return Overview()
-        ones = [each.row.simulation for each in known if labelled]
+        explained = labelled and self._unexplained is None
+        ones = [each.row.simulation for each in known if explained]
         examined = {one: self._examined.examine(one, REVIEW) for one in ones}
         found = RunFindings(run, [each.row for each in known], None, examined)
+        # Until all labels are known, numbers that count them would change with every look.
         summary = page_summary(found, self.doubt, self._summarise())
+        if self._unexplained is not None:
+            summary["notes"].append(f"Failures are not explained: {self._unexplained}")
         return Overview(summary, self._support.task_findings(run), facts_of(run.config.values))
 
     def packet(self, domain: str, task: str, trial: str | None = None) -> Packet:
@@ -252,7 +250,8 @@ class ViewedRun:
         for name, entry in self.trials(domain, task, trial):
             report, labels = self._complete_report(entry)
             shown.append((name, report))
-            self.learn([(entry, labels)])
+            if labels is not None:
+                self.learn([(entry, labels)])
         timeline = self._support.timeline
         return packet_of(shown, lambda report: timeline(cast(Report, report)))
 
@@ -296,13 +295,20 @@ class ViewedRun:
         """Return the planned trials without a report, by task."""
         return self._once("unrecorded", lambda: unrecorded_trials(self.source))
 
-    def _complete_report(self, entry: Entry) -> tuple[Shape, Labels]:
-        """Return a report with all that is shown of it, such as why it failed, and its labels."""
+    def _complete_report(self, entry: Entry) -> tuple[Shape, Labels | None]:
+        """Return a report with all that is shown of it, such as why it failed, and its labels.
+
+        What was recorded can be read where nothing can be explained, as without a release's data.
+        """
         one = entry.row.simulation
         report, doubt = self.source.report(one), self._viewed[one].doubt
-        review = self._examined.examine(one, REVIEW, report).review or Review()
-        shown = complete_report(report, self._titles.title(one), review)
-        return {**shown, "doubt": doubt and doubt.text}, tuple(labels_of(review))
+        title = self._titles.title(one)
+        shown: Shape = {**report, "title": title, "doubt": doubt and doubt.text}
+        try:
+            review = self._examined.examine(one, REVIEW, report).review or Review()
+        except MASEvalError as error:
+            return {**shown, "unexplained": str(error)}, None
+        return complete_report(cast(Report, shown), title, review), tuple(labels_of(review))
 
     @property
     def doubt(self) -> RunDoubt | None:
@@ -348,13 +354,10 @@ class ViewedRun:
     def _correct(self, viewed: _Viewed, doubt: SimulationDoubt, line: IndexLine) -> None:
         """Show the verdict that holds in place of the recorded one."""
         with self._lock:
-            if (
-                self._viewed.get(line.outcome.simulation) is viewed
-            ):  # else it was run again meanwhile
-                self._count(viewed, -1)
+            # Else it was run again meanwhile.
+            if self._viewed.get(line.outcome.simulation) is viewed:
                 viewed.entry, viewed.doubt = self._entry_of(line), doubt
                 viewed.mark()
-                self._count(viewed)
 
     def examine_all(self) -> None:
         """Find out and keep all that can be kept about a run, with all cores."""
@@ -370,11 +373,15 @@ class ViewedRun:
 
     @property
     def labelled(self) -> int:
-        return self._sums["labelled"]
+        """The number of simulations whose labels are known; all, if nothing more can be found."""
+        if self._unexplained is not None:
+            return len(self._viewed)
+        return len(self._viewed) - len(self._lacking(lambda each: each.labels is None))
 
     def label(self) -> None:
         """Find the labels that are not known, those of failures first, and keep what was found."""
         waiting = [each.entry for each in self._lacking(lambda each: each.labels is None)]
+        # The page says why simulations failed, and nothing about the others.
         waiting.sort(key=lambda entry: entry.outcome not in ("fail", "error"))
         found = list[tuple[Entry, Labels]]()
 
@@ -384,7 +391,11 @@ class ViewedRun:
             self.keep_findings()
 
         for entry in _sharing_time(waiting, tell):
-            found.append((entry, self.labels_of(entry)))
+            try:
+                found.append((entry, self.labels_of(entry)))
+            except MASEvalError as error:  # it stands in the way of all others as well
+                self._unexplained = str(error)
+                break
         self.learn(found)
 
     def labels_of(self, entry: Entry) -> Labels:
@@ -401,9 +412,9 @@ class ViewedRun:
             for entry, found in labels:
                 viewed = self._viewed.get(entry.row.simulation)
                 if viewed is not None and viewed.entry.at == entry.at:
-                    self._sums["labelled"] += viewed.labels is None
                     viewed.labels = found
                     viewed.mark()
+            # Labels change no number, so the summary stays.
             for name in ("entries", "tasks"):
                 self._derived.pop(name, None)
 

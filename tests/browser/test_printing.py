@@ -55,6 +55,7 @@ def test_a_failure_is_printed_as_a_transcript(visit, failed, tmp_path):
     assert all(f"#{number}" in text for number in (0, 1, *range(3, 17)))
     assert all(f"Turn{at}.Turn{at}." in text for at in range(14))
     assert text.index("#0") < text.index("#1") < text.index("Turn0.") < text.index("Turn13.")
+    assert '"domain":"retail"' in text, "what is folded of the task is printed"
     for absent in ("61lines", "Allruns", "Taskidortext"):
         assert absent not in text
     expect(page.locator("#panel .call .answer details")).not_to_have_attribute("open", "")

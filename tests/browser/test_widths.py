@@ -83,6 +83,16 @@ def test_no_page_is_wider_than_the_window(visit, serve, folder, look):
     expect_to_fit(page)
 
 
+def test_a_long_name_does_not_make_the_panel_wider(visit, tmp_path, look):
+    words = {"summary": f"telecom task {TELECOM * 4}, reward 0: failed"}
+    reports = [simulated(TELECOM, 0, domain="telecom", reward=0.0, explanation=words)]
+    visited = visit(write_report(reports, tmp_path / "report.html"), **look)
+    page = visited.open()
+    page.locator(".cell").first.click()
+    panel = visited.wait_for_simulation()
+    assert panel.evaluate("(panel) => panel.scrollWidth <= panel.clientWidth")
+
+
 def test_no_file_is_wider_than_the_window(visit, folder, tmp_path, look):
     visited = visit(report(folder / LONG, tmp_path / "a.html", explain=False), **look)
     page = visited.open()

@@ -21,7 +21,7 @@ from maseval.runs import RunFolder
 from maseval.view.api import answers
 from maseval.view.app import asset_text
 from maseval.view.library import Library
-from maseval.view.query import Query
+from maseval.view.requests import Query
 from maseval.view.site import MARK
 from tests.cli.commandline import maseval
 from tests.damage import DAMAGES

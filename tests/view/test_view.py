@@ -22,6 +22,7 @@ from tests.damage import DAMAGES
 from tests.noisy_runs import noisy_run
 from tests.report.reading import index_of, rows_of
 from tests.runs.worlds import finished_run
+from tests.view.builders import finish_background_work, viewer
 from tests.waiting import wait_until
 
 pytestmark = pytest.mark.needs(library="starlette")
@@ -218,3 +219,23 @@ def test_verdicts_that_another_command_recomputed_are_not_recomputed_for_a_page(
     viewed.check_verdicts()
 
     assert viewed._check.to_dict()["checked"] == 2 and not judged
+
+
+@pytest.mark.data
+def test_a_conversation_is_shown_where_its_verdict_cannot_be_explained(
+    tau2_data, tmp_path, monkeypatch
+):
+    noisy_run(tmp_path / "run", 1.0, domain="retail", task_id=["0"], trials=1)
+    monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "empty"))
+    monkeypatch.setenv("MASEVAL_OFFLINE", "1")
+    client = viewer(tmp_path)
+
+    packet = client.get("/api/run/packet?run=run&domain=retail&task=0").json()
+    client.get("/api/run/index?run=run")
+    finish_background_work("maseval-labels")
+    index = client.get("/api/run/index?run=run").json()
+
+    (trial,) = packet["trials"]
+    assert trial["messages"] and trial["unexplained"].startswith("could not get domains/retail")
+    assert index["live"]["labelled"] == 1, "nothing more is waited for"
+    assert any("Failures are not explained" in note for note in index["results"]["notes"])

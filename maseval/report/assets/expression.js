@@ -3,7 +3,7 @@
 // or, and, not, ( … ), and a comparison of a field with a number or a word. Words with spaces stand in
 // quotes; ~ is "contains".
 
-import { index, taskOf } from "./data.js";
+import { index, OUTCOMES, taskOf } from "./data.js";
 
 const FIELDS = {
   __proto__: null,
@@ -12,7 +12,8 @@ const FIELDS = {
   cost: ({ cost }) => cost,
   time: ({ seconds }) => seconds,
   score: ({ reward }) => reward,
-  outcome: ({ outcome }) => outcome,
+  // As the page says it, too.
+  outcome: ({ outcome }) => [outcome, OUTCOMES[outcome].word],
   ended: ({ ended }) => ended,
   label: ({ labels }) => labels,
   tool: ({ tools }) => tools ?? [],

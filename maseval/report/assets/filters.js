@@ -113,7 +113,7 @@ const SEARCH_IDS = { words: "search", text: "search-text", where: "search-where"
 
 function searchField(name, label) {
   let waiting;
-  const field = h("input", { type: "search", id: SEARCH_IDS[name], title: name === "where" ? `Fields: ${FIELD_NAMES}` : null, placeholder: label, "aria-label": label });
+  const field = h("input", { type: "search", id: SEARCH_IDS[name], title: name === "where" ? `Fields: ${FIELD_NAMES}` : null, placeholder: label, "aria-label": name === "where" ? `Filter, such as ${label}` : label });
   field.addEventListener("input", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => setFilter(name, field.value), name === "words" ? 0 : PAUSE);

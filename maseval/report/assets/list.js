@@ -38,9 +38,11 @@ function inChosenOrder(list) {
 
 function headOf([name]) {
   const key = name.toLowerCase();
-  const sort = () => setFilter("sort", filters.sort === `-${key}` ? key : filters.sort === key || key === "task" ? (filters.sort === key ? `-${key}` : key) : `-${key}`);
+  const chosen = () => filters.sort || "task";
+  // What matters of a number is usually its largest value; tasks have an order of their own.
+  const sort = () => setFilter("sort", chosen() === `-${key}` || (key === "task" && chosen() !== key) ? key : `-${key}`);
   const cell = h("th", { scope: "col" }, h("button", { type: "button", class: "pick", click: sort }, name));
-  return { cell, update: () => cell.setAttribute("aria-sort", filters.sort === key ? "ascending" : filters.sort === `-${key}` ? "descending" : "none") };
+  return { cell, update: () => cell.setAttribute("aria-sort", chosen() === key ? "ascending" : chosen() === `-${key}` ? "descending" : "none") };
 }
 
 /** The list; `show` draws those that the filters leave, and gives them in their order. */

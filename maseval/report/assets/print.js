@@ -2,7 +2,7 @@
 // A transcript has every tool result, argument and check. The policy, the databases and the raw
 // requests of models would be many times as long, and are left out by the style.
 
-const READ_ON_PAPER = ".conversation details, .verdict details, .error details, .explanation details";
+const READ_ON_PAPER = ".conversation details, .verdict details, .error details, .explanation details, .task details";
 const LEFT_OUT = ".model-call, .model-call *";
 
 const more = ({ hidden, isConnected }) => isConnected && !hidden;

@@ -33,9 +33,10 @@ function worstFirst(one, other) {
 /** The largest square with which all columns fit below each other. */
 function layout(columns, rows) {
   for (let size = LARGEST; size > SMALLEST; size -= 0.5) {
-    const across = Math.floor(WIDTH / size);
-    const height = Math.ceil(columns / across) * (rows + 0.6) * size;
-    if (height <= TALLEST) return { size, across, height };
+    const lines = Math.ceil(columns / Math.floor(WIDTH / size));
+    const height = lines * (rows + 0.6) * size;
+    // Lines of equal length, as a short last one looks like another group of tasks.
+    if (height <= TALLEST) return { size, across: Math.ceil(columns / lines), height };
   }
   const across = Math.floor(WIDTH / SMALLEST);
   return { size: SMALLEST, across, height: Math.ceil(columns / across) * (rows + 0.6) * SMALLEST };

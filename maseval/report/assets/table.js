@@ -141,7 +141,7 @@ function drawRow({ task: place, trials }) {
   );
 }
 
-// The first sentence, by domain, that more than half of its tasks share.
+// The first sentences, by domain, that more than half of its tasks share.
 let beginnings = new Map();
 
 /** What a task is about, without the sentences that most tasks of its domain begin with. */
@@ -154,13 +154,22 @@ function findBeginnings() {
   beginnings = new Map();
   for (const domain of new Set(index.tasks.map((task) => task.domain))) {
     const notes = index.tasks.filter((task) => task.domain === domain && task.note).map(({ note }) => note);
-    const first = new Map();
+    if (notes.length > 2) beginnings.set(domain, sharedBeginning(notes));
+  }
+}
+
+/** The first sentences, as far as more than half of the notes share them. */
+function sharedBeginning(notes) {
+  let shared = "";
+  for (;;) {
+    const next = new Map();
     for (const note of notes) {
-      const sentence = /^.*?[.!?:]\s+(?=\S)/s.exec(note)?.[0];
-      if (sentence) first.set(sentence, (first.get(sentence) ?? 0) + 1);
+      const sentence = note.startsWith(shared) && /^.*?[.!?:]\s+(?=\S)/s.exec(note.slice(shared.length))?.[0];
+      if (sentence) next.set(sentence, (next.get(sentence) ?? 0) + 1);
     }
-    const [most] = [...first].sort((a, b) => b[1] - a[1]);
-    if (notes.length > 2 && most?.[1] > notes.length / 2) beginnings.set(domain, most[0]);
+    const [[sentence, times] = ["", 0]] = [...next].sort((a, b) => b[1] - a[1]);
+    if (times <= notes.length / 2) return shared;
+    shared += sentence;
   }
 }
 
@@ -244,6 +253,7 @@ function orderChoice(changed) {
   };
   const { select, field } = choice("Order", Object.keys(orders()), pick);
   select.value = order;
+  field.classList.add("order");
   return field;
 }
 

@@ -172,7 +172,8 @@ function wrongFields(fields) {
   return dataTable("Fields of the end state", ["Field", "expected", "found", "cause"], lines, "fields");
 }
 
-export function explanationSection({ explanation }) {
+export function explanationSection({ explanation, unexplained }) {
+  if (unexplained) return h("div", { role: "note" }, "This verdict cannot be explained here:", prose(unexplained, { class: "evidence" }));
   if (!explanation) return null;
   const { summary, label, fields, sections } = explanation;
   return [

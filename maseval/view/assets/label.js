@@ -32,6 +32,7 @@ export async function labelPage(main, run) {
   if (!query.get("by")) return add(main, [bar, startForm(run)]);
   const keys = {};
   onKeys(keys);
+  add(main, [bar, h("p", { role: "status" }, "Drawing conversations to label …")]);
   draw(await ask(LABELS, query));
 
   function draw({ question, answers, total, labelled, next, said, ...rest }) {

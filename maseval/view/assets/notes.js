@@ -1,7 +1,7 @@
 // Notes on a simulation, and disagreement with one of its findings: shown where there are any, and written
 // where the viewer was started with leave to write.
 
-import { taskOf } from "../data.js";
+import { named, nameOf, taskOf } from "../data.js";
 import { add, h } from "../dom.js";
 import { term } from "../terms.js";
 import { minute } from "./frame.js";
@@ -27,7 +27,15 @@ function noteItem({ by, at, about, disagrees, text }) {
 function noteForm(simulation, send, judgeLink) {
   const name = h("input", { name: "by", required: "", maxlength: "60", placeholder: "Your name", "aria-label": "Your name" });
   name.value = rememberedName();
-  const about = h("select", { name: "about", "aria-label": "About" }, ["this simulation", ...simulation.labels].map((label, at) => h("option", { value: at ? label : "" }, label)));
+  const about = h("select", { name: "about", "aria-label": "About" }, h("option", { value: "" }, "this simulation"));
+  // Labels may be found while somebody reads; a choice that was made stays.
+  const offer = () => {
+    const offered = new Set([...about.options].map(({ value }) => value));
+    const fresh = named.get(nameOf(simulation))?.labels.filter((label) => !offered.has(label)) ?? [];
+    add(about, fresh.map((label) => h("option", { value: label }, label)));
+  };
+  offer();
+  about.addEventListener("focus", offer);
   const disagrees = h("input", { type: "checkbox", name: "disagrees" });
   const text = h("textarea", { name: "text", rows: "2", maxlength: "4000", "aria-label": "Note", placeholder: "Note" });
   const failed = h("p", { class: "error", role: "alert", hidden: true });
