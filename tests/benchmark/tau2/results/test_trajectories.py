@@ -149,6 +149,22 @@ TASKS = {
 }
 
 
+def test_a_stranger_that_was_exported_names_its_task_and_needs_no_option(run, tmp_path):
+    task_id = commands.show(run).lines[0].task_id
+    file = written(tmp_path / "theirs.json", stranger())
+    named = tmp_path / "named.jsonl"
+    options = ["--domain", "library", "--task", task_id]
+    maseval("export", file, "--format", "atif", "--single", "--output", named, *options)
+    refused = maseval("export", run, "--format", "tau2-bench", "--as-recorded")
+
+    assert [line.task_id for line in commands.show(named).lines] == [task_id]
+    assert maseval("tau2", "certify", named, "--output", tmp_path / "c.json").exit_code < 2
+    assert (
+        maseval("export", file, "--format", "eee", *options, "-o", tmp_path / "eee").exit_code == 0
+    )
+    assert "leave the scoring options out" in refused.stderr
+
+
 @pytest.mark.parametrize("text", TASKS)
 def test_a_file_of_tasks_that_cannot_be_used_is_refused(text, tmp_path):
     (tmp_path / "tasks.json").write_text(text)

@@ -35,7 +35,7 @@ def conversations(recording: Recording) -> Iterator[Conversation]:
 
 
 def _of_file(run: FileRecording) -> Iterator[Conversation]:
-    file, setup = run.file, RecordedSetup.of_file(run.file)
+    file, asked, setup = run.file, run.options, RecordedSetup.of_file(run.file)
     environment = mapping(file.raw_info, "environment_info")
     for raw in file.reports(lambda error: warn_once(f"left out: {error}")):
         if mapping(raw, FILED).get("problem"):
@@ -46,8 +46,10 @@ def _of_file(run: FileRecording) -> Iterator[Conversation]:
         yield Conversation(
             simulation,
             {
-                "domain": text_or_none(report.settings.get("domain")),
-                "version": report.settings.get("version") or file.claims.version,
+                "domain": asked.domain or text_or_none(report.settings.get("domain")),
+                "version": asked.data_version
+                or report.settings.get("version")
+                or file.claims.version,
                 "solo": report.solo,
                 "lenient": report.lenient or None,
                 "user_model": setup.user.model,
