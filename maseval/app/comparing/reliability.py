@@ -19,9 +19,9 @@ from maseval.app.results.names import Files, open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.harm import HARM_KINDS, Harm, HarmFound, HarmKind
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
+from maseval.core.perturbation import perturbation_of
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, money, text
-from maseval.runs.config import perturbation_of
 from maseval.runs.recording import Recording
 from maseval.stats import reliability as measures
 from maseval.stats.intervals import LEVEL

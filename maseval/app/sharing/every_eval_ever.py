@@ -83,6 +83,8 @@ class _Results:
     def __init__(self, recording: Recording) -> None:
         self.found = examine_run(recording, ())
         self.config, support = recording.config.values, support_for(recording)
+        # Whoever collects scores by their names must not put these beside others.
+        self.kind = ".perturbed" if self.found.summary.perturbed else ""
         self.benchmark = support.version(self.config) or str(self.config.get("benchmark"))
         self.collection = support.public_name or str(self.config.get("benchmark"))
         agent, reports = self.config.get("agent"), list(map(_facts, self._reports()))
@@ -143,7 +145,8 @@ class _Results:
         if judge := text_or_none(mapping(self.config, "judge").get("model")):
             metric |= _judged_by(judge, "the benchmark's own assertions")
         score = {"score": 100 * (estimate.value or 0.0), "uncertainty": uncertainty}
-        return self._entry(f"{group}.pass_{estimate.k}", metric, score, details)
+        details |= {"marks": ", ".join(self.found.summary.marks) or None}
+        return self._entry(f"{group}{self.kind}.pass_{estimate.k}", metric, score, details)
 
     def _share(self, share: JudgedShare) -> JsonDict:
         """Return a share that a judge counted, with the error that was measured for it."""
@@ -177,7 +180,7 @@ class _Results:
                 yield self._row(report, passed)
 
     def _row(self, report: RecordedReport, passed: bool) -> JsonDict:
-        name = f"{self.collection}.{report.domain or 'all'}.pass_1"
+        name = f"{self.collection}.{report.domain or 'all'}{self.kind}.pass_1"
         said = [message for _, message in report.said()]
         asked = report.query or report.reason_for_call or text(report.task)
         used = [int(sum(getattr(each, side) or 0 for each in report.usage)) for side in _TOKENS]

@@ -16,6 +16,7 @@ from maseval.benchmark.tau2.results.recorded import FILED
 from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.wording import wording_of
 from maseval.core.exceptions import MASEvalError
+from maseval.core.perturbation import PERTURB
 from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.words import text_or_none
 from maseval.exchange.atif_writing import Conversation
@@ -31,7 +32,9 @@ def conversations(recording: Recording) -> Iterator[Conversation]:
         return
     setup = RecordedSetup.of(recording.config.values)
     for report in recording.reports():
-        yield _of_report(Tau2Report(report), setup)
+        found = _of_report(Tau2Report(report), setup)
+        perturb = recording.config.values.get(PERTURB)
+        yield replace(found, told={**found.told, PERTURB: perturb})
 
 
 def _of_file(run: FileRecording) -> Iterator[Conversation]:
@@ -52,6 +55,7 @@ def _of_file(run: FileRecording) -> Iterator[Conversation]:
                 or file.claims.version,
                 "solo": report.solo,
                 "lenient": report.lenient or None,
+                PERTURB: file.claims.perturb,
                 "user_model": setup.user.model,
             },
             {

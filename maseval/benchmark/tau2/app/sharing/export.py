@@ -9,6 +9,7 @@ from maseval.benchmark.tau2.app.results.support import TAU2, RecordedSetup
 from maseval.benchmark.tau2.results import ExportSummary, export_results
 from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.core.exceptions import ConfigurationError, NotRunError
+from maseval.core.perturbation import mark_of_perturbation
 from maseval.core.words import count_of
 
 
@@ -39,7 +40,11 @@ def export(
             _file(target or folder.path, domain, alone=target is not None and len(domains) == 1),
             domain=domain,
             overwrite=overwrite,
-        )._replace(subset=subset, stopped=None if stopped is None else stopped.note)
+        )._replace(
+            subset=subset,
+            stopped=None if stopped is None else stopped.note,
+            perturbed=mark_of_perturbation(folder.config.values),
+        )
         for domain in domains
     ]
 
@@ -50,7 +55,8 @@ def export_with_notes(
     """Write the results files, and say of each what must be known about it."""
     found = []
     for each in export(run, output, overwrite=overwrite):
-        notes = [*filter(None, (each.subset and each.subset.note, each.stopped))]
+        marks = (each.subset and each.subset.note, each.stopped, each.perturbed)
+        notes = [*filter(None, marks)]
         if each.omitted:
             notes.append(
                 f"{count_of(len(each.omitted), 'simulation')} of {each.domain} ended in a way "
