@@ -263,16 +263,18 @@ def jackknife(
     trials: Mapping[KeyT, Sequence[Forecast]],
     measure: Callable[[Sequence[Forecast]], float | None],
 ) -> TaskValues[KeyT]:
-    """Return each task's part in a measure that is no mean over tasks (Tukey 1958).
+    """Return each task's part in a measure that is no mean over tasks (after Tukey 1958).
 
-    It is n times the measure less n - 1 times that without the task; their mean has less bias.
+    The parts differ as the measure without each task does, and their mean is the measure itself:
+    Tukey's own, with less bias, may lie beyond 1.
     """
     every = [each for some in trials.values() for each in some]
     whole = measure(every)
     if whole is None:
         return TaskValues({}, None)
-    count, parts = len(trials), {}
+    without = {}
     for key in trials:
         rest = measure([each for other, some in trials.items() if other != key for each in some])
-        parts[key] = whole if rest is None else count * whole - (count - 1) * rest
-    return TaskValues(parts, None)
+        without[key] = whole if rest is None else rest
+    center, others = fmean(without.values()), len(trials) - 1
+    return TaskValues({k: whole + others * (center - rest) for k, rest in without.items()}, None)
