@@ -6,7 +6,7 @@ the docstring says why; ``published_...`` computes theirs, so that numbers can b
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean, pstdev, stdev
@@ -211,21 +211,6 @@ def equal_counts(forecasts: Sequence[Forecast], bins: int = BINS) -> list[list[F
     return found
 
 
-def equal_widths(forecasts: Sequence[Forecast], bins: int = BINS) -> list[list[Forecast]]:
-    """Put forecasts into bins of equal widths, without the empty ones."""
-    found: dict[int, list[Forecast]] = {}
-    for each in forecasts:
-        found.setdefault(min(int(each.confidence * bins), bins - 1), []).append(each)
-    return [found[number] for number in sorted(found)]
-
-
-def calibration_error(bins: Iterable[Sequence[Forecast]]) -> float:
-    """Return the mean distance of confidence and pass rate over bins, by their counts."""
-    every = [*bins]
-    gaps = (abs(math.fsum(each.confidence - each.passed for each in some)) for some in every)
-    return math.fsum(gaps) / sum(map(len, every))
-
-
 def overconfidence(trials: Mapping[KeyT, Sequence[Forecast]]) -> TaskValues[KeyT]:
     """Return the mean confidence less the pass rate.
 
@@ -242,8 +227,12 @@ def overconfidence(trials: Mapping[KeyT, Sequence[Forecast]]) -> TaskValues[KeyT
 
 
 def published_calibration(forecasts: Sequence[Forecast]) -> float | None:
-    """Return 1 - the calibration error, over ten bins of equal widths."""
-    return 1 - calibration_error(equal_widths(forecasts)) if forecasts else None
+    """Return 1 - the mean distance of confidence and pass rate, over ten bins of equal widths."""
+    bins: dict[int, list[Forecast]] = {}
+    for each in forecasts:
+        bins.setdefault(min(int(each.confidence * BINS), BINS - 1), []).append(each)
+    gaps = (abs(math.fsum(e.confidence - e.passed for e in some)) for some in bins.values())
+    return 1 - math.fsum(gaps) / len(forecasts) if forecasts else None
 
 
 def discrimination(forecasts: Sequence[Forecast]) -> float | None:
