@@ -157,6 +157,8 @@ def read_results(path: str | os.PathLike[str], task: str | None = None) -> Resul
 def _simulation(found: Trajectory, told: Mapping[str, object], file: str) -> dict[str, Any]:
     """Return the simulation of a trajectory; raise for what nobody says of it."""
     known = mapping(found.own, "simulation") or _describe(found, file)
+    if "evaluation" in known:
+        raise TrajectoryError("it is of another benchmark; only those of tau2 are judged again")
     record: dict[str, Any] = {
         "messages": found.messages,
         **known,

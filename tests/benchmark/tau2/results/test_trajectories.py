@@ -115,6 +115,7 @@ def test_the_task_of_a_stranger_is_named_by_its_user(run, tmp_path):
     scored = maseval("score", file, "--domain", "library", "--task", task_id, "--json")
 
     assert "its task is not named: give --task ID" in refused.stdout + refused.stderr
+    assert "give --task ID" in maseval("show", file, "--domain", "library").stderr
     (found,) = json.loads(scored.stdout)["files"]
     assert found["simulations"] == 1 and found["compared"] == 0
 

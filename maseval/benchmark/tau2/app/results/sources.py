@@ -213,7 +213,8 @@ class FileRecording:
             if self._on_progress is not None:
                 self._on_progress(self.judged, self.expected)
         if not trials:
-            raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
+            reason = next(iter(recount.malformed), "there is nothing to show")
+            raise ConfigurationError(f"{self.path} holds no simulation; {reason}")
         return recount, trials
 
     @property
