@@ -71,6 +71,7 @@ RANKS = {
         answers answer_cache reasoning structured judge_record
         providers messages tracing usage seeding system_info provider_errors
             call_policy clock recorded words event_loop scoring_options finding harm
+            perturbation
         storage
         exceptions lazy
     """,

@@ -36,6 +36,7 @@ NOT_FOREIGN = {
     "benchmark/tau2/review/audit/": "reads the files of a benchmark, which its author checks",
 }
 MADE_WHILE_RUNNING = {
+    "benchmark/tau2/app/running/rewording.py": "an escaped word of a task",
     "benchmark/tau2/domains/banking_knowledge/documents.py": "given by the agent, as a tool's rule",
     "benchmark/tau2/scoring/rule.py": "an escaped value of a task",
     "cli/run_file.py": "an escaped name",

@@ -37,7 +37,7 @@ from maseval.cli.options import (
     with_scoring_options,
 )
 from maseval.core.recorded import mapping
-from maseval.core.scoring_options import ScoringKeywords
+from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.words import count_of, money, percent
 from maseval.runs import RunState, default_root
 from maseval.runs.config import mark_of, names_of_side
@@ -269,7 +269,7 @@ def export(
     if form in commands.export_formats():
         if table:
             raise typer.BadParameter(f"{form} has no tables; leave out --table")
-        _export_files(runs, form, output, overwrite, single, as_json)
+        _export_files(runs, form, output, overwrite, single, ScoringOptions(**scoring), as_json)
         return
     if single:
         raise typer.BadParameter("--single is for --format atif")
@@ -296,6 +296,7 @@ def _export_files(
     output: Path | None,
     overwrite: bool,
     single: bool,
+    options: ScoringOptions,
     as_json: bool,
 ) -> None:
     if output is not None and len(runs) > 1:
@@ -303,7 +304,9 @@ def _export_files(
     written = [
         each
         for run in runs
-        for each in commands.export(run, form, output, overwrite=overwrite, single=single)
+        for each in commands.export(
+            run, form, output, overwrite=overwrite, single=single, options=options
+        )
     ]
     print_parts((styled(words, "yellow") for each in written for words in each.notes), stderr())
     if as_json:

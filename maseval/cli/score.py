@@ -99,7 +99,7 @@ def score(
 def _score_parts(score: "Recount") -> Parts:
     """Yield the faults of a record, then the numbers that follow from the new verdicts."""
     yield styled(score.path, "bold")
-    yield from (f"  {styled(mark, 'yellow')}" for mark in score.marks)
+    yield from (f"  {styled(mark, 'yellow')}" for mark in score.options.marks)
     for fault in score.findings:
         kind = styled(fault.kind, "yellow" if fault.weight == "remark" else "red")
         yield f"  {kind}: {inert('; '.join((fault.text, *fault.evidence)))}"

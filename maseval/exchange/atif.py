@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from maseval.core.exceptions import MASEvalError
-from maseval.core.recorded import Shape, entries, mapping, whole_number
+from maseval.core.recorded import Shape, amount, entries, mapping, whole_number
 from maseval.core.storage.strict_json import MAX_DEPTH, is_shallow
 from maseval.core.words import excerpt, text_or_none
 
@@ -23,6 +23,8 @@ CUSTOMER = "customer"
 
 # The kinds of system steps and trajectories that only we write, under ``kind`` in the extension.
 PROMPT, TEAM, MEMBER = "prompt", "team", "member"
+
+_TOKENS = ("completion_tokens", "prompt_tokens")
 
 JsonDict = dict[str, Any]
 
@@ -175,18 +177,28 @@ def spoken(role: str, step: Shape, place: str) -> JsonDict:
         _call(_object(each, f"{place}.tool_calls[{index}]"), role, f"{place}.tool_calls[{index}]")
         for index, each in enumerate(_list(step, "tool_calls", f"{place}."))
     ]
-    metrics, thought = mapping(step, "metrics"), step.get("reasoning_content")
-    counts = {key: whole_number(metrics.get(key)) for key in ("completion_tokens", "prompt_tokens")}
+    cost, *used = (_metric(step, key, place) for key in ("cost_usd", *_TOKENS))
+    counts = dict(zip(_TOKENS, map(whole_number, used), strict=True))
+    thought = step.get("reasoning_content")
     text = text_of(step.get("message"), f"{place}.message")
     return {
         "role": role,
         "content": None if calls and not text else text,
         "tool_calls": calls or None,
         "timestamp": step.get("timestamp"),
-        "cost": metrics.get("cost_usd"),
+        "cost": cost,
         "usage": counts if None not in counts.values() else None,
         "raw_data": {"reasoning": {"text": thought}} if isinstance(thought, str) else None,
     }
+
+
+def _metric(step: Shape, key: str, place: str) -> float | None:
+    value = mapping(step, "metrics").get(key)
+    found = amount(value)
+    # Sums over simulations would be wrong in silence.
+    if value is not None and (found is None or found < 0):
+        raise TrajectoryError(f"{place}.metrics.{key}: should be from 0, found {_brief(value)}")
+    return found
 
 
 def _call(call: Shape, role: str, place: str) -> JsonDict:

@@ -155,10 +155,11 @@ class _Steps:
             }
             for call in parsed.calls
         ]
+        usable = {key: each for key, each in metrics.items() if each is not None and each >= 0}
         step = _append(steps, "agent", message)
         step |= _known(
             tool_calls=calls or None,
-            metrics=_known(**metrics) or None,
+            metrics=usable or None,
             llm_call_count=1 if parsed.usage else None,
             reasoning_content=parsed.reasoning,
         )

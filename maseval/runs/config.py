@@ -19,6 +19,7 @@ from typing import Any
 
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import MOST_SIMULATIONS, Simulation, TaskKey
+from maseval.core.perturbation import mark_of_perturbation
 from maseval.core.recorded import mapping
 from maseval.core.task import ChosenSubset, Task
 from maseval.core.task.queues import SUBSET
@@ -28,7 +29,6 @@ CODE = "code"
 _NAMES = frozenset({"tasks", "domains", "data", CODE})
 # Prices change from day to day, a command can be typed in many ways, and no result with them.
 UNTIL, STOPPED, CELL = "until", "stopped", "cell"
-PERTURB = "perturb"
 DEFAULTS = "defaults"
 # Earlier releases did not note all of it: it must agree where both runs have it.
 _WHERE_BOTH = ("data", DEFAULTS)
@@ -80,21 +80,6 @@ def mark_of(config: Mapping[str, object]) -> str | None:
         mark_of_perturbation(config),
     )
     return ", ".join(str(mark) for mark in marks if mark) or None
-
-
-def perturbation_of(config: Mapping[str, object]) -> str | None:
-    """Return what a run was perturbed by: ``faults=0.2``; None if it was not."""
-    found = mapping(config, PERTURB)
-    if not found:
-        return None
-    more = next((str(found[key]) for key in ("rate", "file") if key in found), "")
-    return f"{found.get('kind')}={more}" if more else str(found.get("kind"))
-
-
-def mark_of_perturbation(config: Mapping[str, object]) -> str | None:
-    """Return the mark that stands beside every number of a perturbed run."""
-    how = perturbation_of(config)
-    return None if how is None else f"perturbed by {how}, not comparable with published numbers"
 
 
 def cell_of(config: Mapping[str, object]) -> dict[str, str]:

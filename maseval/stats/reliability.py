@@ -8,7 +8,7 @@ the docstring says why; ``published_...`` computes theirs, so that numbers can b
 
 import math
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean, pstdev, stdev
@@ -227,21 +227,6 @@ def equal_counts(forecasts: Sequence[Forecast], bins: int = BINS) -> list[list[F
     return found
 
 
-def equal_widths(forecasts: Sequence[Forecast], bins: int = BINS) -> list[list[Forecast]]:
-    """Put forecasts into bins of equal widths, without the empty ones."""
-    found: dict[int, list[Forecast]] = {}
-    for each in forecasts:
-        found.setdefault(min(int(each.confidence * bins), bins - 1), []).append(each)
-    return [found[number] for number in sorted(found)]
-
-
-def calibration_error(bins: Iterable[Sequence[Forecast]]) -> float:
-    """Return the mean distance of confidence and pass rate over bins, by their counts."""
-    every = [*bins]
-    gaps = (abs(math.fsum(each.confidence - each.passed for each in some)) for some in every)
-    return math.fsum(gaps) / sum(map(len, every))
-
-
 def overconfidence(trials: Mapping[KeyT, Sequence[Forecast]]) -> TaskValues[KeyT]:
     """Return the mean confidence less the pass rate.
 
@@ -258,8 +243,12 @@ def overconfidence(trials: Mapping[KeyT, Sequence[Forecast]]) -> TaskValues[KeyT
 
 
 def published_calibration(forecasts: Sequence[Forecast]) -> float | None:
-    """Return 1 - the calibration error, over ten bins of equal widths."""
-    return 1 - calibration_error(equal_widths(forecasts)) if forecasts else None
+    """Return 1 - the mean distance of confidence and pass rate, over ten bins of equal widths."""
+    bins: dict[int, list[Forecast]] = {}
+    for each in forecasts:
+        bins.setdefault(min(int(each.confidence * BINS), BINS - 1), []).append(each)
+    gaps = (abs(math.fsum(e.confidence - e.passed for e in some)) for some in bins.values())
+    return 1 - math.fsum(gaps) / len(forecasts) if forecasts else None
 
 
 def discrimination(forecasts: Sequence[Forecast]) -> float | None:
@@ -279,16 +268,18 @@ def jackknife(
     trials: Mapping[KeyT, Sequence[Forecast]],
     measure: Callable[[Sequence[Forecast]], float | None],
 ) -> TaskValues[KeyT]:
-    """Return each task's part in a measure that is no mean over tasks (Tukey 1958).
+    """Return each task's part in a measure that is no mean over tasks (after Tukey 1958).
 
-    It is n times the measure less n - 1 times that without the task; their mean has less bias.
+    The parts differ as the measure without each task does, and their mean is the measure itself:
+    Tukey's own, with less bias, may lie beyond 1.
     """
     every = [each for some in trials.values() for each in some]
     whole = measure(every)
     if whole is None:
         return TaskValues({}, None)
-    count, parts = len(trials), {}
+    without = {}
     for key in trials:
         rest = measure([each for other, some in trials.items() if other != key for each in some])
-        parts[key] = whole if rest is None else count * whole - (count - 1) * rest
-    return TaskValues(parts, None)
+        without[key] = whole if rest is None else rest
+    center, others = fmean(without.values()), len(trials) - 1
+    return TaskValues({k: whole + others * (center - rest) for k, rest in without.items()}, None)

@@ -95,6 +95,13 @@ REFUSED = {
         "observation.results[0].content: holds a part of type 'image'",
     ),
     "no text": (trajectory(step("user", 10**40)), "steps[0].message: should be a text"),
+    **{
+        f"metrics {value}": (
+            trajectory(step("agent", "a", metrics={"cost_usd": value})),
+            "steps[0].metrics.cost_usd: should be from 0, found",
+        )
+        for value in (-3, float("nan"), float("inf"), 10**400, "1")
+    },
     "arguments": (
         trajectory(step("agent", tool_calls=[{**call("f"), "arguments": "{}"}])),
         "steps[0].tool_calls[0].arguments: should be an object",
@@ -194,6 +201,7 @@ ODD = {
             {"role": "user", "content": "", "tool_calls": []},
             {"role": "assistant", "content": None, "cost": 1, "usage": {"prompt_tokens": 1.5}},
             {"role": "system", "content": None, "timestamp": "soon"},
+            {"role": "assistant", "content": "a", "cost": -1.5, "usage": {"prompt_tokens": -2}},
         ]
     ),
     "unknown keys": simulation(

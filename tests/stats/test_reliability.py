@@ -15,10 +15,8 @@ from maseval.stats.reliability import (
     TaskValues,
     brier_parts,
     brier_score,
-    calibration_error,
     discrimination,
     equal_counts,
-    equal_widths,
     jackknife,
     order_alike,
     outcome_consistency,
@@ -110,12 +108,12 @@ def test_the_parts_of_the_brier_score_add_up_to_it():
     assert parts.within == near(0)  # equal confidences share a bin
 
 
-def test_bins_have_equal_counts_or_equal_widths():
+def test_bins_have_equal_counts_and_the_last_one_holds_1():
     said = [Forecast(at / 100, at % 2 == 0) for at in range(100)]
     assert {len(each) for each in equal_counts(said)} == {10}
-    assert [len(each) for each in equal_widths([*said, Forecast(1.0, True)])][-1] == 11
     assert len(equal_counts([Forecast(0.9, True)] * 50)) == 1
-    assert calibration_error([[Forecast(1.0, True)], [Forecast(0.0, False)]]) == 0
+    assert published_calibration([Forecast(1.0, True), Forecast(0.0, False)]) == 1
+    assert published_calibration([*said[90:], Forecast(1.0, True)]) == near(1 - 4.45 / 11)
 
 
 def coin(rate: float, trials: int, chance: random.Random) -> list[bool]:

@@ -13,11 +13,12 @@ from maseval.app.results.recording import human_sides, name_of
 from maseval.app.results.run_summary import costs_by_role, costs_in_words
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import TaskKey, words_on_cache
+from maseval.core.perturbation import mark_of_perturbation
 from maseval.core.recorded import mapping
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, text_or_none, words_on_code
 from maseval.runs import RunFolder
-from maseval.runs.config import CELL, JUDGED_BY, cell_of, mark_of_perturbation, subset_of
+from maseval.runs.config import CELL, JUDGED_BY, cell_of, subset_of
 from maseval.runs.recording import Recording
 from maseval.stats import Comparison, Outcome, compatibility
 from maseval.stats.clusters import places_of

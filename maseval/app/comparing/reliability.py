@@ -7,6 +7,7 @@ per task, so that intervals are clustered by task and systems are compared on th
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -20,9 +21,9 @@ from maseval.app.results.names import Files, open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.harm import HARM_KINDS, Harm, HarmFound, HarmKind
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
+from maseval.core.perturbation import perturbation_of
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.words import count_of, money, text
-from maseval.runs.config import perturbation_of
 from maseval.runs.recording import Recording
 from maseval.stats import reliability as measures
 from maseval.stats.clusters import places_of
@@ -222,10 +223,14 @@ def _attach(
     yield f"{name}: under {how}; {why} of the same agent without it is given"
 
 
+# Runs that differ in any of these differ by more than a perturbation.
+_SYSTEM = ("agent", "user", "mode", "code", "rules", "version", "texts", "judge", "max_steps")
+
+
 def _agent_of(recording: Recording) -> str:
-    """Return what identifies the system: who takes part, how, and in which domains."""
+    """Return what identifies the system: who takes part, by which rules, and in which domains."""
     config = recording.config.values
-    who = [config.get(key) for key in ("agent", "user", "mode", "code")]
+    who = [config.get(key) for key in _SYSTEM]
     domains = sorted({one.domain for one in recording.planned})
     return json.dumps([*who, domains], default=str, sort_keys=True)
 
@@ -266,7 +271,8 @@ def _used_by(report: RecordedReport, outcome: Outcome) -> tuple[float, ...]:
     return tokens, replies, len(_tools_of(report)), outcome.seconds, outcome.cost or 0.0
 
 
-_OURS = 3  # of what is used; time on shared machines is noise, and cost follows from tokens
+# Of what is used. Time on shared machines is noise, and cost follows from tokens.
+_OURS, _PUBLISHED = slice(0, 3), slice(1, 5)
 
 
 def _by_task(
@@ -312,15 +318,18 @@ def _consistency(system: _System) -> Iterator[ReliabilityRow]:
         if values.values:
             yield ReliabilityRow(CONSISTENCY, name, values, _resting_on(values, tools), grade)
     used = _by_task(trials, lambda each: each.used)
-    ours = measures.resource_consistency(
-        {key: [each[:_OURS] for each in some] for key, some in used.items()}
+    ours, theirs = (
+        measures.resource_consistency(
+            {key: [each[part] for each in some] for key, some in used.items()},
+            published=part is _PUBLISHED,
+        )
+        for part in (_OURS, _PUBLISHED)
     )
     if ours.values:
-        theirs = measures.resource_consistency(used, published=True)
         yield ReliabilityRow(
             *(CONSISTENCY, "tokens and calls", ours, _resting_on(ours, used), "proven"),
             published=theirs.mean,
-            note="published: with time and cost",
+            note="published: of replies, tool calls, time and cost",
         )
 
 
@@ -339,30 +348,32 @@ def _harm(system: _System) -> Iterator[ReliabilityRow]:
         if not checked:
             continue
         if kind == "wrong money":
-            for currency in _currencies(checked):
-                yield _money_row(checked, currency)
+            yield _money_row(checked, *_currencies(checked))
         else:
             yield _harm_row(kind, checked, kind)
 
 
-def _money_row(trials: Sequence[ReliabilityTrial], currency: str) -> ReliabilityRow:
+def _money_row(trials: Sequence[ReliabilityTrial], currency: str, *others: str) -> ReliabilityRow:
     """Return the mean wrong money; its interval takes no simulation to do worse than the worst."""
     by_task = _by_task(trials, lambda each: each.harm.money(currency) if each.harm else 0.0)
     most = max(map(max, by_task.values()))
     values = {key: fmean(each) for key, each in by_task.items()}
     # Where nothing went wrong, nothing is known of how much it would be.
     bounds = (0.0, most) if most else None
+    totals = ((each, sum(t.harm.money(each) for t in trials if t.harm)) for each in others)
+    beside = [f"{total / len(trials):,.2f} {each} besides" for each, total in totals]
     return ReliabilityRow(
         *(HARM, f"wrong money, {currency}", TaskValues(values, bounds, (0.0, math.inf))),
         *(len(trials), "proven", "money"),
-        note=f"{currency} per simulation; at most {most:,.2f} in one",
+        note="; ".join([f"{currency} per simulation; at most {most:,.2f} in one", *beside]),
     )
 
 
 def _currencies(trials: Sequence[ReliabilityTrial]) -> list[str]:
-    """Return the currencies of the harm, or the usual one, of which none was moved wrongly."""
+    """Return the currencies of the harm, the most frequent one first; the usual one if none."""
     every = (harm for each in trials if each.harm for harm in each.harm.harms)
-    return [*dict.fromkeys(each.currency for each in every if each.currency)] or ["USD"]
+    found = Counter(each.currency for each in every if each.currency)
+    return [currency for currency, _ in found.most_common()] or ["USD"]
 
 
 def _harm_row(
@@ -415,7 +426,6 @@ def _prediction(system: _System) -> Iterator[ReliabilityRow]:
     if told_apart.values:
         yield ReliabilityRow(
             *(PREDICTABILITY, "discrimination", told_apart, len(asked), "asked"),
-            published=measures.discrimination(every),
             note="AUROC",
         )
     yield ReliabilityRow(

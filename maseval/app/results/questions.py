@@ -41,6 +41,7 @@ from maseval.app.results.recording import notes_on
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.finding import Finding, Section
 from maseval.core.outcome import Outcome, RecordedReport, Simulation
+from maseval.core.perturbation import mark_of_perturbation
 from maseval.core.recorded import RecordedMessage, Shape
 from maseval.core.scoring_options import ScoringKeywords, ScoringOptions
 from maseval.core.storage.redaction import redact
@@ -127,6 +128,7 @@ def _review(folder: Recording, on_progress: OnProgress | None) -> ReviewedRun:
         *notes_on(folder),
         *support.limits(folder),
         folder.config.subset and folder.config.subset.note,
+        mark_of_perturbation(folder.config.values),
     ]
     findings = {
         one: [each for each in some if each.source == "policy"]

@@ -14,10 +14,11 @@ from maseval.core.outcome import (
     total_cost,
     words_on_cache,
 )
+from maseval.core.perturbation import mark_of_perturbation
 from maseval.core.recorded import mapping
 from maseval.core.task import ChosenSubset
 from maseval.core.words import money, text_or_none, words_on_code
-from maseval.runs.config import JUDGED_BY, STOPPED, RunConfig, cell_of, mark_of_perturbation
+from maseval.runs.config import JUDGED_BY, STOPPED, RunConfig, cell_of
 from maseval.stats.summary import Summary, summarise
 
 INTERRUPTED = "interrupted"

@@ -26,6 +26,7 @@ from maseval.core.words import count_of, text, text_or_none
 from maseval.interface.telemetry.simulation import SECOND, bounds
 from maseval.runs.recording import Recording
 from maseval.stats import Estimate
+from maseval.stats.intervals import Interval
 
 VERSION = "0.3.0"
 _PERCENT = {
@@ -83,6 +84,8 @@ class _Results:
     def __init__(self, recording: Recording) -> None:
         self.found = examine_run(recording, ())
         self.config, support = recording.config.values, support_for(recording)
+        # Whoever collects scores by their names must not put these beside others.
+        self.kind = ".perturbed" if self.found.summary.perturbed else ""
         self.benchmark = support.version(self.config) or str(self.config.get("benchmark"))
         self.collection = support.public_name or str(self.config.get("benchmark"))
         agent, reports = self.config.get("agent"), list(map(_facts, self._reports()))
@@ -126,14 +129,6 @@ class _Results:
         return redact(known)
 
     def _score(self, group: str, estimate: Estimate, details: JsonDict) -> JsonDict:
-        uncertainty: JsonDict = {"num_samples": details["tasks"]}
-        if (found := estimate.interval) is not None:
-            uncertainty["confidence_interval"] = {
-                "lower": 100 * found.low,
-                "upper": 100 * found.high,
-                "confidence_level": found.level,
-                "method": found.method,
-            }
         metric: JsonDict = {
             "metric_name": estimate.name,
             "metric_kind": "pass_rate",
@@ -142,8 +137,10 @@ class _Results:
         }
         if judge := text_or_none(mapping(self.config, "judge").get("model")):
             metric |= _judged_by(judge, "the benchmark's own assertions")
+        uncertainty = _uncertainty(estimate.interval, details["tasks"])
         score = {"score": 100 * (estimate.value or 0.0), "uncertainty": uncertainty}
-        return self._entry(f"{group}.pass_{estimate.k}", metric, score, details)
+        details |= {"marks": ", ".join(self.found.summary.marks) or None}
+        return self._entry(f"{group}{self.kind}.pass_{estimate.k}", metric, score, details)
 
     def _share(self, share: JudgedShare) -> JsonDict:
         """Return a share that a judge counted, with the error that was measured for it."""
@@ -155,9 +152,8 @@ class _Results:
         }
         score: JsonDict = {"score": 100 * share.raw / share.total if share.total else 0.0}
         if share.corrected is not None and (span := share.corrected.like_these) is not None:
-            interval = {"lower": 100 * span.low, "upper": 100 * span.high}
             score["score"] = 100 * share.corrected.share
-            score["uncertainty"] = {"confidence_interval": interval, "num_samples": share.labels}
+            score["uncertainty"] = _uncertainty(span, share.labels)
         return self._entry(f"judged.{_folder_name(share.name)}", metric, score, share.to_dict())
 
     def _entry(self, name: str, metric: JsonDict, score: JsonDict, details: JsonDict) -> JsonDict:
@@ -177,7 +173,7 @@ class _Results:
                 yield self._row(report, passed)
 
     def _row(self, report: RecordedReport, passed: bool) -> JsonDict:
-        name = f"{self.collection}.{report.domain or 'all'}.pass_1"
+        name = f"{self.collection}.{report.domain or 'all'}{self.kind}.pass_1"
         said = [message for _, message in report.said()]
         asked = report.query or report.reason_for_call or text(report.task)
         used = [int(sum(getattr(each, side) or 0 for each in report.usage)) for side in _TOKENS]
@@ -244,6 +240,18 @@ def _texts(facts: Mapping[str, object]) -> dict[str, str]:
         for key, value in facts.items()
         if value is not None
     }
+
+
+def _uncertainty(found: Interval | None, count: int) -> JsonDict:
+    if found is None:
+        return {"num_samples": count}
+    interval = {
+        "lower": 100 * found.low,
+        "upper": 100 * found.high,
+        "confidence_level": found.level,
+        "method": found.method,
+    }
+    return {"num_samples": count, "confidence_interval": interval}
 
 
 def _model_id(name: str | None) -> str:

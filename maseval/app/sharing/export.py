@@ -12,6 +12,7 @@ from maseval.app.results.recording import name_of
 from maseval.core.exceptions import ConfigurationError, NotRunError
 from maseval.core.outcome import RecordedReport
 from maseval.core.report_parts import RecordedSoftware
+from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage import strict_json
 from maseval.core.storage.files import atomic_file, atomic_folder, check_free
 from maseval.exchange.atif_writing import Conversation, trajectory_of
@@ -32,28 +33,32 @@ def export(
     *,
     overwrite: bool = False,
     single: bool = False,
+    options: ScoringOptions | None = None,
 ) -> Sequence[ExportedPath]:
     """Write a run as ``atif``, ``eee``, or the files of its original benchmark (``tau2-bench``).
 
-    ``single`` writes all trajectories of ATIF into one file, one on each line.
+    ``single`` writes all trajectories of ATIF into one file, one on each line. With ``options``
+    that name their tasks, trajectories of other programs are written so that they name them.
     """
     target = None if output is None else Path(output)
     if single and form != ATIF:
         raise ConfigurationError(f"single is for the form {ATIF!r}, but form is {form!r}")
     if form == ATIF:
-        return [_write_trajectories(_open(run), target, overwrite, single)]
+        return [_write_trajectories(_open(run, options), target, overwrite, single)]
     if form == EEE:
         from maseval.app.sharing.every_eval_ever import write_results  # loads statistics
 
-        return [write_results(_open(run), target, overwrite)]
+        return [write_results(_open(run, options), target, overwrite)]
+    if options not in (None, ScoringOptions()):
+        raise ConfigurationError(f"{form} is written as recorded; leave the scoring options out")
     for each in all_support():
         if each.exports == form:
             return each.export(run, target, overwrite=overwrite)
     raise ConfigurationError(f"form is {form!r}; give one of {', '.join(export_formats())}")
 
 
-def _open(run: str | os.PathLike[str]) -> Recording:
-    recording = open_recording(run)
+def _open(run: str | os.PathLike[str], options: ScoringOptions | None) -> Recording:
+    recording = open_recording(run, options)
     warn_of_damage(recording)
     return recording
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from examples.reliable_agents import careful, erratic, fragile, generous
-from maseval import frames
+from maseval import commands, frames
 from maseval.app.comparing.reliability_blocks import sheet_blocks, sheet_page
 from maseval.commands import reliability, tau2
 from maseval.runs import RunFolder
@@ -71,6 +71,26 @@ def test_perturbed_answers_are_marked_everywhere_and_scored_as_if_there_were_non
     assert "perturbed by faults=0.3" in scored.stdout
     compared = maseval("compare", runs["careful"], runs["careful-faults"], "--json")
     assert "perturbed by faults=0.3" in compared.stdout
+    assert "perturbed by faults=0.3" in maseval("comply", runs["careful-faults"]).stdout
+
+
+def test_what_leaves_a_perturbed_run_is_marked(runs, tmp_path):
+    run, mark = runs["careful-faults"], "perturbed by faults=0.3"
+    (exported,) = commands.export(run, "atif", tmp_path / "all.jsonl", single=True)
+    certificate, again = tmp_path / "one.json", tmp_path / "two.json"
+    maseval("tau2", "certify", run, "--output", certificate)
+    maseval("tau2", "certify", exported.path, "--output", again)
+
+    for file in (certificate, again):
+        assert mark in file.read_text()
+    assert mark in commands.show(exported.path).summary.marks[0]
+    assert mark in maseval("export", run, "--format", "tau2-bench").stderr
+    for name, source in (("run", run), ("file", exported.path)):
+        (results,) = commands.export(source, "eee", tmp_path / name)
+        (document,) = (path for path in results.path.rglob("*.json"))
+        for each in json.loads(document.read_text())["evaluation_results"]:
+            assert ".perturbed.pass_" in each["evaluation_name"]
+            assert mark in each["score_details"]["details"]["marks"]
 
 
 def test_the_same_seed_gives_the_same_faults(runs, tmp_path):

@@ -95,6 +95,7 @@ def test_any_benchmark_is_written_as_trajectories(tmp_path):
     assert len(files) == 2
     assert conversation.messages == [message.raw for _, message in said]
     assert first["extra"]["maseval"]["simulation"]["evaluation"]
+    assert "it is of another benchmark" in maseval("score", found.path).stdout
 
 
 def test_the_extension_has_the_documented_schema(library, tmp_path):

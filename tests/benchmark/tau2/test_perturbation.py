@@ -53,7 +53,19 @@ def test_structure_keeps_the_answer_of_the_tool_beside_it():
 
 @pytest.mark.parametrize(
     ("answer", "value"),
-    [("85", 0.85), ("I am 90% sure.", 0.9), ("100", 1.0), ("none", None), ("0", 0.0)],
+    [
+        ("85", 0.85),
+        ("I am 90% sure.", 0.9),
+        ("100", 1.0),
+        ("none", None),
+        ("0", 0.0),
+        ("85.5", 0.855),
+        ("85/100", 0.85),
+        ("I would say 85 on a scale of 0 to 100.", 0.85),
+        ("On a scale from 0 to 100: 70", 0.7),
+        ("0.95", None),
+        ("150", None),
+    ],
 )
 def test_confidence_is_the_last_number(answer, value):
     assert read_confidence(answer) == value
@@ -81,6 +93,12 @@ def test_a_rewording_keeps_ids_amounts_and_names():
     assert lost_facts(told, {"known_info": whole["known_info"].replace("4.20", "4")}) == ["$4.20"]
     assert lost_facts(told, {}) == ["known_info"]
     assert "Lee" in lost_facts(told, {"known_info": whole["known_info"].replace("Lee", "")})
+    for wrong in ("$4.201", "$14.20", "$4.20,5"):
+        other = {"known_info": whole["known_info"].replace("$4.20", wrong)}
+        assert lost_facts(told, other) == ["$4.20"]
+    assert lost_facts({"reason": "help me"}, {"reason": ""}) == ["reason"]
+    assert lost_facts({"reason": None}, {"reason": None}) == []
+    assert lost_facts("help me", {"reason": "help me"}) == ["a text"]
 
 
 def test_a_model_rewords_once_and_users_are_told_the_other_words(tmp_path):

@@ -23,6 +23,7 @@ from maseval.benchmark.tau2.rescoring.tasks import (
 from maseval.benchmark.tau2.rescoring.verdict import FOREIGN_TASK, NEEDS_JUDGE, JudgedSimulation
 from maseval.benchmark.tau2.results.recorded import BY_FORM, MALFORMED
 from maseval.core.finding import Finding, Weight
+from maseval.core.perturbation import PERTURB, mark_of_perturbation
 from maseval.core.words import count_of, first_few, percent
 
 _LISTED = 5
@@ -317,11 +318,13 @@ def _endings_of(several: Iterable[JudgedSimulation]) -> str:
 
 
 def sampling(found: JudgedRecord) -> Iterator[Finding]:
-    """Say that the number is an estimate, or that the run ended when its question was answered."""
+    """Say what makes the number another than that of a usual run: its tasks, end or answers."""
     if (subset := found.claims.subset) is not None:
         yield record_finding("estimate", subset.note, weight="remark")
     if found.claims.stopped is not None:
         yield record_finding("sequential run", found.claims.stopped, weight="remark")
+    if (mark := mark_of_perturbation({PERTURB: found.claims.perturb})) is not None:
+        yield record_finding("perturbed run", mark, weight="remark")
 
 
 def missing_simulations(found: JudgedRecord) -> Iterator[Finding]:

@@ -24,11 +24,6 @@ class Recount(JudgedRecord):
         return record_findings(self)
 
     @property
-    def marks(self) -> list[str]:
-        """Marks to stand beside every number: how it was scored, and how a run was perturbed."""
-        return [*self.options.marks, *filter(None, [self.claims.perturbed])]
-
-    @property
     def planned(self) -> int:
         return len(self.slots)
 
@@ -135,7 +130,7 @@ class Recount(JudgedRecord):
             "path": str(self.path),
             "version": self.version,
             "version_from": self.version_from,
-            "marks": self.marks,
+            "marks": self.options.marks,
             "findings": [each.to_dict() for each in self.findings],
             "planned": self.planned,
             "simulations": len(self.simulations),

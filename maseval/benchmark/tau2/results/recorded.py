@@ -34,7 +34,7 @@ class Claims:
     if there is one, and ``version_from`` says who chose it. ``seed`` is that of the run, from which
     those of its trials follow. ``setup`` has the participants and limits. ``subset`` is set if the
     tasks were chosen to estimate the score of all, ``stopped`` says why a run was not of a fixed
-    size, and ``perturbed`` stands beside every number of a run that was.
+    size, and ``perturb`` what a run was perturbed by, in the form of its configuration.
     """
 
     name: str | None = None
@@ -49,7 +49,7 @@ class Claims:
     setup: Mapping[str, Any] = field(default_factory=dict)
     subset: ChosenSubset | None = None
     stopped: str | None = None
-    perturbed: str | None = None
+    perturb: Mapping[str, object] | None = None
 
     @property
     def has_plan(self) -> bool:

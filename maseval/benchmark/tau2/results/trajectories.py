@@ -25,6 +25,7 @@ from maseval.benchmark.tau2.results.layout import (
 from maseval.benchmark.tau2.results.reading import ResultsFile
 from maseval.benchmark.tau2.results.recorded import Claims
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.perturbation import PERTURB
 from maseval.core.recorded import mapping
 from maseval.core.storage import strict_json
 from maseval.core.words import text_or_none
@@ -88,21 +89,24 @@ class TrajectoryFile(ResultsFile):
     def raw_info(self) -> Mapping[str, object]:
         """The agent and the user that all trajectories have in common."""
         found: dict[str, set[str | None]] = {"agent": set(), "model": set(), "user": set()}
+        perturb: Mapping[str, Any] = {}
         with suppress(ResultsFormatError):  # reported again when the trajectories are read
             for value in self._values():
                 agent, own = mapping(value, "agent"), extension_of(value)
                 found["agent"].add(text_or_none(agent.get("name")))
                 found["model"].add(text_or_none(agent.get("model_name")))
                 found["user"].add(text_or_none(own.get("user_model")))
+                perturb = perturb or mapping(own, PERTURB)
         common = {key: each.pop() if len(each) == 1 else None for key, each in found.items()}
         return {
             "agent_info": {"implementation": common["agent"], "llm": common["model"]},
             "user_info": {"implementation": None, "llm": common["user"]},
+            PERTURB: perturb,
         }
 
     @cached_property
     def claims(self) -> Claims:
-        return Claims(name=self.path.name)
+        return Claims(name=self.path.name, perturb=mapping(self.raw_info, PERTURB) or None)
 
     def _values(self) -> Iterator[object]:
         if not self.path.is_dir():
@@ -154,6 +158,8 @@ def read_results(path: str | os.PathLike[str], task: str | None = None) -> Resul
 def _simulation(found: Trajectory, told: Mapping[str, object], file: str) -> dict[str, Any]:
     """Return the simulation of a trajectory; raise for what nobody says of it."""
     known = mapping(found.own, "simulation") or _describe(found, file)
+    if "evaluation" in known:
+        raise TrajectoryError("it is of another benchmark; only those of tau2 are judged again")
     record: dict[str, Any] = {
         "messages": found.messages,
         **known,

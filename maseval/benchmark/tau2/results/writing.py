@@ -199,8 +199,8 @@ _AGENTS = {"normal": "llm_agent", "solo": "llm_agent_solo", "oracle-plan": "llm_
 class ExportSummary(NamedTuple):
     """The written file; what v0.2.0's form cannot hold is in ``omitted`` and ``omitted_path``.
 
-    ``subset`` is set for a run of chosen tasks, and ``stopped`` says that a run was not of a fixed
-    size; the file has no place for either.
+    ``subset`` is set for a run of chosen tasks, ``stopped`` says that a run was not of a fixed
+    size, and ``perturbed`` how it was perturbed; the file has no place for them.
     """
 
     path: Path
@@ -210,6 +210,7 @@ class ExportSummary(NamedTuple):
     omitted_path: Path | None
     subset: ChosenSubset | None = None
     stopped: str | None = None
+    perturbed: str | None = None
 
 
 def export_results(

@@ -117,6 +117,7 @@ def test_the_task_of_a_stranger_is_named_by_its_user(run, tmp_path):
     scored = maseval("score", file, "--domain", "library", "--task", task_id, "--json")
 
     assert "its task is not named: give --task ID" in refused.stdout + refused.stderr
+    assert "give --task ID" in maseval("show", file, "--domain", "library").stderr
     (found,) = json.loads(scored.stdout)["files"]
     assert found["simulations"] == 1 and found["compared"] == 0
 
@@ -149,6 +150,22 @@ TASKS = {
     '{"s1": 5}': "5 is not known; give a task id",
     "{": "cannot be read",
 }
+
+
+def test_a_stranger_that_was_exported_names_its_task_and_needs_no_option(run, tmp_path):
+    task_id = commands.show(run).lines[0].task_id
+    file = written(tmp_path / "theirs.json", stranger())
+    named = tmp_path / "named.jsonl"
+    options = ["--domain", "library", "--task", task_id]
+    maseval("export", file, "--format", "atif", "--single", "--output", named, *options)
+    refused = maseval("export", run, "--format", "tau2-bench", "--as-recorded")
+
+    assert [line.task_id for line in commands.show(named).lines] == [task_id]
+    assert maseval("tau2", "certify", named, "--output", tmp_path / "c.json").exit_code < 2
+    assert (
+        maseval("export", file, "--format", "eee", *options, "-o", tmp_path / "eee").exit_code == 0
+    )
+    assert "leave the scoring options out" in refused.stderr
 
 
 @pytest.mark.parametrize("text", TASKS)

@@ -42,12 +42,13 @@ from maseval.core.judge import Judge
 from maseval.core.judge_record import JudgeRecord, record_path
 from maseval.core.model import resolve_model
 from maseval.core.outcome import RecordedReport, Simulation
+from maseval.core.perturbation import PERTURB
 from maseval.core.recorded import mapping, whole_number
 from maseval.core.report import NO_VERDICT_STATUSES, Report, TaskExecutionStatus
 from maseval.core.scoring_options import ScoringOptions
 from maseval.core.storage.files import Scratch
 from maseval.core.words import text_or_none
-from maseval.runs.config import RunConfig, mark_of_perturbation
+from maseval.runs.config import RunConfig
 from maseval.runs.log import DamagedRecord
 from maseval.runs.recording import Recording, report_key
 from maseval.runs.verdict_check import (
@@ -95,7 +96,7 @@ class _RunReports:
             },
             subset=config.subset,
             stopped=None if config.stopped is None else config.stopped.note,
-            perturbed=mark_of_perturbation(values),
+            perturb=mapping(values, PERTURB) or None,
         )
 
     def reports(self, on_malformed: OnMalformed | None = None) -> Iterator[Report]:
@@ -188,6 +189,7 @@ class FileRecording:
                 "agent": self._setup.agent.name,
                 "user": self._setup.user.name,
                 "seed": self._setup.limits.get("seed"),
+                **({PERTURB: perturb} if (perturb := self.recount.claims.perturb) else {}),
             }
         )
 
@@ -209,7 +211,8 @@ class FileRecording:
             if self._on_progress is not None:
                 self._on_progress(number, recount.claims.expected)
         if not trials:
-            raise ConfigurationError(f"{self.path} holds no simulation; there is nothing to show")
+            reason = next(iter(recount.malformed), "there is nothing to show")
+            raise ConfigurationError(f"{self.path} holds no simulation; {reason}")
         return recount, trials
 
     @property

@@ -19,7 +19,9 @@ QUESTION = (
     "needed was done correctly? Answer with the number alone."
 )
 TRACE = "confidence"
-_NUMBER = re.compile(r"(?<![\d.])(100|\d{1,2})(?:\.\d+)?(?![\d])")
+# A scale that the answer names is not the answer: 85/100, or 85 on a scale of 0 to 100.
+_SCALE = re.compile(r"(?:/|out of|0 ?(?:to|and|-|\u2013)) ?100\b", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\d.,-])(\d{1,3}(?:\.\d{1,9})?)(?![\d,])")
 
 
 class StatedConfidence(TraceableMixin):
@@ -39,10 +41,14 @@ class StatedConfidence(TraceableMixin):
 
 
 def read_confidence(answer: str) -> float | None:
-    """Return the last number from 0 to 100 in an answer, as a share."""
-    numbers = _NUMBER.findall(answer)
+    """Return the last number in an answer as a share; None unless it is from 0 to 100.
+
+    Below 1, it may be a share already or a hundredth of one.
+    """
     # Models that explain themselves first end with the number.
-    return float(numbers[-1]) / 100 if numbers else None
+    numbers = _NUMBER.findall(_SCALE.sub("", answer))
+    value = float(numbers[-1]) if numbers else -1.0
+    return value / 100 if value == 0 or 1 <= value <= 100 else None
 
 
 def ask_confidence(agent: AgentAdapter) -> None:

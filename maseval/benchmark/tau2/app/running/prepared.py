@@ -48,8 +48,9 @@ from maseval.benchmark.tau2.wording import OURS, wording_of
 from maseval.core.exceptions import ConfigurationError, MASEvalError
 from maseval.core.model import resolve_model
 from maseval.core.outcome import TaskKey
+from maseval.core.perturbation import PERTURB
 from maseval.runs import task_ids
-from maseval.runs.config import CODE, PERTURB
+from maseval.runs.config import CODE
 
 # The rules look at the clock between steps; this is the least time for the last one.
 _LAST_STEP = 60.0

@@ -7,6 +7,7 @@ there again; a rewording that lost one is asked for anew, and refused where a ru
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -105,16 +106,22 @@ def _reword_one(model: ModelAdapter, told: object) -> tuple[object, list[str]]:
 def lost_facts(told: object, reworded: object) -> list[str]:
     """Return the keys, ids, amounts and names of instructions that a rewording does not have."""
     if isinstance(told, Mapping):
-        if not isinstance(reworded, Mapping):
-            return [*told]
-        keys = [key for key in told if key not in reworded]
+        texts = mapping(reworded)
+        keys = [k for k in told if k not in texts or bool(told[k]) != bool(texts[k])]
         if keys:
             return keys
-    text = json.dumps(reworded, ensure_ascii=False)
     # Tools compare ids and names letter by letter, so that a paraphrase of one makes a task
     # unsolvable.
+    elif not isinstance(reworded, str):
+        return ["a text"]
+    text = "\n".join([reworded] if isinstance(reworded, str) else texts_in(reworded))
     facts = {fact for each in texts_in(told) for fact in _facts(each)}
-    return sorted(fact for fact in facts if fact not in text)
+    return sorted(fact for fact in facts if not _is_in(fact, text))
+
+
+def _is_in(fact: str, text: str) -> bool:
+    """Return True if a text has a fact as a whole: $40 does not say $4, nor does $4.50."""
+    return bool(re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(fact)}(?!\w|[.,]\d)", text))
 
 
 def _facts(text: str) -> Iterator[str]:

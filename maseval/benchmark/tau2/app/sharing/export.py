@@ -20,6 +20,7 @@ from maseval.benchmark.tau2.results.writing import Tau2Report
 from maseval.benchmark.tau2.scoring.rule import RULE
 from maseval.benchmark.tau2.wording import wording_of
 from maseval.core.exceptions import ConfigurationError, MASEvalError, NotRunError
+from maseval.core.perturbation import PERTURB, mark_of_perturbation
 from maseval.core.recorded import Shape, entries, mapping
 from maseval.core.words import count_of, text_or_none
 from maseval.exchange.atif_writing import Conversation
@@ -53,7 +54,13 @@ def export(
             target /= f"tau2-{domain}.json"
         reports = (folder.report(one) for one in folder.recorded if one.domain == domain)
         written = export_results(reports, target, domain=domain, overwrite=overwrite)
-        found.append(written._replace(subset=subset, stopped=stopped.note if stopped else None))
+        found.append(
+            written._replace(
+                subset=subset,
+                stopped=stopped.note if stopped else None,
+                perturbed=mark_of_perturbation(folder.config.values),
+            )
+        )
     return found
 
 
@@ -63,7 +70,8 @@ def export_with_notes(
     """Write the results files, and say of each what must be known about it."""
     found = []
     for each in export(run, output, overwrite=overwrite):
-        notes = [*filter(None, (each.subset and each.subset.note, each.stopped))]
+        marks = (each.subset and each.subset.note, each.stopped, each.perturbed)
+        notes = [*filter(None, marks)]
         if each.omitted:
             notes.append(
                 f"{count_of(len(each.omitted), 'simulation')} of {each.domain} ended in a way "
@@ -83,11 +91,13 @@ def conversations(recording: Recording) -> Iterator[Conversation]:
         return
     setup = RecordedSetup.of(recording.config.values)
     for report in recording.reports():
-        yield _of_report(Tau2Report(report), setup)
+        found = _of_report(Tau2Report(report), setup)
+        perturb = recording.config.values.get(PERTURB)
+        yield replace(found, told={**found.told, PERTURB: perturb})
 
 
 def _of_file(run: FileRecording) -> Iterator[Conversation]:
-    file, setup = run.file, RecordedSetup.of_file(run.file)
+    file, asked, setup = run.file, run.options, RecordedSetup.of_file(run.file)
     environment = mapping(file.raw_info, "environment_info")
     for raw in file.reports(lambda error: warn_once(f"left out: {error}")):
         if mapping(raw, FILED).get("problem"):
@@ -98,10 +108,13 @@ def _of_file(run: FileRecording) -> Iterator[Conversation]:
         yield Conversation(
             simulation,
             {
-                "domain": text_or_none(report.settings.get("domain")),
-                "version": report.settings.get("version") or file.claims.version,
+                "domain": asked.domain or text_or_none(report.settings.get("domain")),
+                "version": asked.data_version
+                or report.settings.get("version")
+                or file.claims.version,
                 "solo": report.solo,
                 "lenient": report.lenient or None,
+                PERTURB: file.claims.perturb,
                 "user_model": setup.user.model,
             },
             {

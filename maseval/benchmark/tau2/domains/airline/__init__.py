@@ -65,10 +65,11 @@ def _payments(reservation: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
 
 
 def _issued(user: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    # What is paid with a gift card or an older certificate stands in the payment history.
+    # What is paid with a gift card or an older certificate stands in the payment history. Ids are
+    # given out in order, so that the same certificates may have other ones: only the sum counts.
     for name, method in user["payment_methods"].items():
         if name in CERTIFICATE_IDS:
-            yield name, -method["amount"]
+            yield "certificates", -method["amount"]
 
 
 AIRLINE = Domain(

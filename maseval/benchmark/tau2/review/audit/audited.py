@@ -115,7 +115,7 @@ class AuditedDomain:
                     tables[name] = value.shared.raw
                 elif isinstance(value, list):
                     records = [each.model_dump(warnings=False) for each in value]
-                    found = by_id(canonical_json(records))
+                    found = by_id(canonical_json(records), name)
                     tables[name] = found if isinstance(found, dict) else {}
         return tables
 

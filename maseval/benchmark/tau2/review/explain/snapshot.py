@@ -89,7 +89,7 @@ class WorldSnapshot:
             changed = {key: _parse(text) for key, text in content.changes.items()}
             rows = {**content.shared.raw, **changed}
             return {key: row for key, row in rows.items() if row is not ABSENT}
-        found = {} if content is None else by_id(content)
+        found = {} if content is None else by_id(content, table)
         return found if isinstance(found, Mapping) else {}
 
     def _record(self, place: FieldPlace) -> object:
@@ -99,7 +99,7 @@ class WorldSnapshot:
             return _parse(self.row_text(place.side, place.table, place.record))
         if content is None:
             return ABSENT
-        return _record_in(content, place.record)
+        return _record_in(content, place.table, place.record)
 
     def row_text(self, side: DatabaseSide, table: str, row: str) -> str | None:
         """Return a record of a large table as it enters the hash; None if there is none."""
@@ -150,12 +150,15 @@ def _differing_row(
 def _differing_list(
     side: DatabaseSide, table: str, expected: str | None, found: str | None
 ) -> Sequence[FieldDifference]:
-    rows = dict.fromkeys(row for each in (expected, found) if each for row in _rows_in(each))
+    """Compare a table that is small enough to be kept as one text."""
+    rows = dict.fromkeys(row for each in (expected, found) if each for row in _rows_in(each, table))
     return [
         difference
         for row in rows
         for difference in _differing_fields(
-            FieldPlace(side, table, row), _record_in(expected, row), _record_in(found, row)
+            FieldPlace(side, table, row),
+            _record_in(expected, table, row),
+            _record_in(found, table, row),
         )
     ]
 
@@ -169,16 +172,16 @@ def _differing_fields(
     ]
 
 
-# A table that is one value, and no list of records, is called None.
-def _rows_in(content: str) -> Iterable[str | None]:
-    whole = by_id(content)
+def _rows_in(content: str, table: str) -> Iterable[str | None]:
+    """Return the records of a small table; None alone stands for a table that is one value."""
+    whole = by_id(content, table)
     return whole if content.startswith("[") and isinstance(whole, dict) else (None,)
 
 
-def _record_in(content: str | None, row: str | None) -> object:
+def _record_in(content: str | None, table: str, row: str | None) -> object:
     if content is None:
         return ABSENT
-    whole = by_id(content)
+    whole = by_id(content, table)
     if row is None:
         return whole
     return whole.get(row, ABSENT) if isinstance(whole, dict) else ABSENT
@@ -216,13 +219,15 @@ def _parse(fragment: str | None) -> object:
 
 
 @lru_cache(maxsize=1024)
-def by_id(content: str) -> Any:
+def by_id(content: str, table: str) -> Any:
     """Return a list of records as a mapping by their id, if they have one; all else as it is."""
     value = json.loads(content)
     if not (isinstance(value, list) and value and all(isinstance(each, dict) for each in value)):
         return value
-    # Nothing declares the id of a list's records: it is the first distinct field of that name.
-    for field in value[0]:
+    # Nothing declares the id of a list's records, and a record names others by their ids, too, as a
+    # line does its device.
+    fields = sorted(value[0], key=lambda name: not table.startswith(name.removesuffix("_id")))
+    for field in fields:
         ids = [each.get(field) for each in value]
         distinct = all(isinstance(each, str) for each in ids) and len({*ids}) == len(ids)
         if field.endswith("_id") and distinct:
