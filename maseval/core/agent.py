@@ -63,8 +63,6 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
                 result = settle(self._run_agent(query))
         except Exception:
             # A turn that succeeds is logged by its adapter, which knows the tokens.
-            # A turn that succeeds is logged by its adapter, which knows the tokens.
-            # A turn that succeeds is logged by its adapter, which knows the tokens.
             self.logs.append(entry)
             raise
         for callback in self.callbacks:
@@ -111,8 +109,6 @@ class AgentAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
         model_id = self._model_id or self._resolve_model_id() or self._assumed_model_id
         if calculator is None or model_id is None:
             return usage
-        # What the provider itself says it cost is nearer to the bill than any list of prices.
-        # What the provider itself says it cost is nearer to the bill than any list of prices.
         # What the provider itself says it cost is nearer to the bill than any list of prices.
         if not isinstance(usage, TokenUsage) or usage.cost != 0.0:
             return usage

@@ -61,8 +61,6 @@ class AnswerCache:
             found = strict_json.loads(path.read_bytes())
             answer: dict[str, Any] = found["answer"]
             # Both: a file that was renamed is as little the answer as one that was edited.
-            # Both: a file that was renamed is as little the answer as one that was edited.
-            # Both: a file that was renamed is as little the answer as one that was edited.
             whole = found["key"] == entry and found["sha256"] == _hash([entry, answer])
             return answer if whole and isinstance(answer, dict) else None
         except (OSError, ValueError, TypeError, KeyError):
@@ -77,8 +75,6 @@ class AnswerCache:
             text = json.dumps(answer, allow_nan=False)
         except (TypeError, ValueError, RecursionError):
             return False
-        # The folder may be handed on, and a model that was told a key may repeat it.
-        # The folder may be handed on, and a model that was told a key may repeat it.
         # The folder may be handed on, and a model that was told a key may repeat it.
         known = {str(each): "a key" for each in secrets if each} | environment_secrets()
         if (

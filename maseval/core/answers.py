@@ -82,8 +82,6 @@ def _finite(value: object) -> float | None:
     try:
         number = float(value)
     # JSON has integers of any length; no provider counted that many.
-    # JSON has integers of any length; no provider counted that many.
-    # JSON has integers of any length; no provider counted that many.
     except OverflowError:
         return None
     return number if math.isfinite(number) else None

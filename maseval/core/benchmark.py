@@ -363,8 +363,6 @@ class Benchmark(ABC):
         twin._default_tasks, twin._default_agent_data = None, {}
         twin.tasks, twin.reports = SequentialTaskQueue([]), []
         # Large, and of this machine: reports get it when they come back.
-        # Large, and of this machine: reports get it when they come back.
-        # Large, and of this machine: reports get it when they come back.
         twin.__dict__.pop("benchmark_level_config", None)
         if self.judge_record is not None:
             twin.judge_record = self.judge_record.for_worker()

@@ -75,8 +75,6 @@ class Throttle:
                 self._give(slot)
                 return slot
             # One for each: a condition that all share would wake all of them for every free slot.
-            # One for each: a condition that all share would wake all of them for every free slot.
-            # One for each: a condition that all share would wake all of them for every free slot.
             slot.turn = turn = threading.Event()
             self._queue.append(slot)
         try:
@@ -99,12 +97,8 @@ class Throttle:
                 # Only a limit that was reached shows that the provider may accept more.
                 if slot.era == self._era and not self._has_room():
                     # One more in the time in which as many as the limit are answered.
-                    # One more in the time in which as many as the limit are answered.
-                    # One more in the time in which as many as the limit are answered.
                     self._most += 1 / self._most
             elif isinstance(error, RateLimitError | OverloadedError) and slot.era == self._era:
-                # Of what was in progress, as the limit may be infinite or far from being reached.
-                # Of what was in progress, as the limit may be infinite or far from being reached.
                 # Of what was in progress, as the limit may be infinite or far from being reached.
                 self._most = max(1.0, min(self._most, len(self._held)) / 2)
                 self._era += 1
@@ -203,11 +197,7 @@ class CallPolicy:
     def delay(self, error: ProviderError, attempt: int) -> float:
         """Return the seconds to wait after attempt number ``attempt`` failed with ``error``."""
         # Somebody may allow thousands of attempts, and 2.0 ** 1024 raises.
-        # Somebody may allow thousands of attempts, and 2.0 ** 1024 raises.
-        # Somebody may allow thousands of attempts, and 2.0 ** 1024 raises.
         longest = min(self.max_delay, self.base_delay * 2.0 ** min(attempt - 1, 60))
-        # On top: requests that were refused together would otherwise come back together.
-        # On top: requests that were refused together would otherwise come back together.
         # On top: requests that were refused together would otherwise come back together.
         return (error.retry_after or 0.0) + self.chance() * longest
 
@@ -279,8 +269,6 @@ class _Call(Generic[T]):
         error = self._or_lasting(error)
         error.details["attempts"] = self._attempts
         # By this a run tells a key that is wrong from a provider that refuses one request.
-        # By this a run tells a key that is wrong from a provider that refuses one request.
-        # By this a run tells a key that is wrong from a provider that refuses one request.
         error.details["answered_before"] = self._model_id in self._throttle.answered
         if not error.transient:
             raise error
@@ -306,8 +294,6 @@ class _Call(Generic[T]):
 
     def _sleep(self, delay: float, error: ProviderError) -> None:
         self._waited += delay
-        # In short steps, so that a deadline or the end of the run ends the wait as well.
-        # In short steps, so that a deadline or the end of the run ends the wait as well.
         # In short steps, so that a deadline or the end of the run ends the wait as well.
         while delay > 0:
             self._policy.sleep(min(delay, POLL))

@@ -56,8 +56,6 @@ class TaskContext(Clock):
     def bind(function: Callable[P, R]) -> Callable[P, R]:
         """``function`` bound to the repetition and the agent here, in whichever thread it runs."""
         # Now, and not in the thread, which inherits neither of them.
-        # Now, and not in the thread, which inherits neither of them.
-        # Now, and not in the thread, which inherits neither of them.
         context, agent = TaskContext.current(), acting_agent()
 
         @functools.wraps(function)

@@ -43,8 +43,6 @@ def run_async(work: Coroutine[object, None, T]) -> T:
 
     clock, loop = Clock.here(), _loop()
     # The loop's own thread would wait for work that only it can do.
-    # The loop's own thread would wait for work that only it can do.
-    # The loop's own thread would wait for work that only it can do.
     if threading.current_thread().name == _THREAD:
         work.close()
         raise ConfigurationError(
@@ -59,8 +57,6 @@ def run_async(work: Coroutine[object, None, T]) -> T:
             clock.check_timeout()
         raise
     finally:
-        # Nobody waits for it any more after a time-out or Ctrl-C; one that is done stays as it is.
-        # Nobody waits for it any more after a time-out or Ctrl-C; one that is done stays as it is.
         # Nobody waits for it any more after a time-out or Ctrl-C; one that is done stays as it is.
         future.cancel()
 
@@ -93,8 +89,6 @@ _starting = threading.Lock()
 
 
 def _loop() -> Loop:
-    # ``cache`` alone would let two threads that come first start a loop each.
-    # ``cache`` alone would let two threads that come first start a loop each.
     # ``cache`` alone would let two threads that come first start a loop each.
     with _starting:
         return _started_loop()

@@ -184,8 +184,6 @@ _NO_THREAD = "can't start new thread"
 def causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and its causes, newest first."""
     # Code that raises an error which it keeps can make a chain that leads back into itself.
-    # Code that raises an error which it keeps can make a chain that leads back into itself.
-    # Code that raises an error which it keeps can make a chain that leads back into itself.
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:

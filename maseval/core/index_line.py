@@ -104,8 +104,6 @@ def _is_outcome(told: Mapping[str, Any]) -> bool:
     types: dict[tuple[str, ...], tuple[type, ...]]
     types = {_COUNTS: (int,), _AMOUNTS: (int, float), _TEXTS: (str,)}
     # Python takes True for 1, and JSON does not.
-    # Python takes True for 1, and JSON does not.
-    # Python takes True for 1, and JSON does not.
     return all(
         isinstance(told[name], wanted) and not isinstance(told[name], bool)
         for names, wanted in types.items()

@@ -180,8 +180,6 @@ class Judge:
         if record is None:
             return self._ask_until_read(question, first, messages, subject, None)
         # Of several threads with one question the first asks, and the others take its answer.
-        # Of several threads with one question the first asks, and the others take its answer.
-        # Of several threads with one question the first asks, and the others take its answer.
         with record.asking(first.prompt):
             known = record.last(first.prompt, first.key)
             found = known and _read(question, known, subject)
@@ -233,8 +231,6 @@ class Judge:
                 }
             )
         if record is not None:
-            # An answer that cannot be written down would have to be paid for again.
-            # An answer that cannot be written down would have to be paid for again.
             # An answer that cannot be written down would have to be paid for again.
             record.prepare()
         self.asked += 1

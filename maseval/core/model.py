@@ -192,10 +192,6 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             if (known := cache.key(request)) is not None:
                 # As without a cache, the second of two equal requests is to get another answer:
                 # whoever asks again was not content with the first.
-                # The second of two equal requests is to get another answer than the first, as without a
-                # cache: whoever asks again was not content with it.
-                # The second of two equal requests is to get another answer than the first, as without a
-                # cache: whoever asks again was not content with it.
                 self._asked[known] += 1
                 key = cache.entry(known, self._asked[known])
                 kept = cache.get(key)
@@ -218,8 +214,6 @@ class ModelAdapter(ABC, TraceableMixin, ConfigurableMixin, UsageTrackableMixin):
             return response
 
         if kept is not None:
-            # Number 0, as no request was made.
-            # Number 0, as no request was made.
             # Number 0, as no request was made.
             response = ask(CallAttempt(0, 0.0))
         else:

@@ -156,8 +156,6 @@ class Outcome(NamedTuple):
 def total_cost(costs: Iterable[float | None]) -> float | None:
     """Add up the costs that are known; None if some are not, and the others are nothing."""
     # Where nothing is known but that some had a price, zero would look like a run for free.
-    # Where nothing is known but that some had a price, zero would look like a run for free.
-    # Where nothing is known but that some had a price, zero would look like a run for free.
     every = [amount(cost) for cost in costs]
     return sum(cost or 0.0 for cost in every) or (None if None in every else 0.0)
 

@@ -54,8 +54,6 @@ class ReasoningMemory:
             self._by_call[call] = response.reasoning
         else:
             # Otherwise this answer would get the thoughts of an earlier one.
-            # Otherwise this answer would get the thoughts of an earlier one.
-            # Otherwise this answer would get the thoughts of an earlier one.
             self._by_call.pop(call, None)
 
     def select(

@@ -141,8 +141,6 @@ class ComponentRegistry:
                 "registered automatically, so register only what no setup hook returns"
             )
         # A component that is replaced may be freed, and another one may get its ``id``.
-        # A component that is replaced may be freed, and another one may get its ``id``.
-        # A component that is replaced may be freed, and another one may get its ``id``.
         shelf.keys.pop(id(shelf.components.get(key)), None)
         shelf.components[key] = component
         shelf.keys[id(component)] = key
@@ -158,8 +156,6 @@ class ComponentRegistry:
 
     def components_in(self, *categories: str) -> dict[Key, object]:
         """Return the components of these categories, registered for this repetition alone."""
-        # Copied in one step, as whoever watches the run asks from another thread.
-        # Copied in one step, as whoever watches the run asks from another thread.
         # Copied in one step, as whoever watches the run asks from another thread.
         known = tuple(self._shelf.components.items())
         return {key: component for key, component in known if key[0] in categories}

@@ -106,8 +106,6 @@ class ScriptedModelAdapter(ModelAdapter):
         **kwargs: object,
     ) -> ChatResponse:
         # What was asked is to stay as it was, whatever becomes of the conversation.
-        # What was asked is to stay as it was, whatever becomes of the conversation.
-        # What was asked is to stay as it was, whatever becomes of the conversation.
         messages = copy.deepcopy(messages)
         reply = self._next_reply(messages)
         self.requests.append(

@@ -316,8 +316,6 @@ class AgenticUserLLMSimulator(_PersonSimulator[tuple[str, list[dict[str, object]
         tool_calls = answer.get("tool_calls") or []
         if not isinstance(tool_calls, list) or not all(isinstance(c, dict) for c in tool_calls):
             # Like any other answer that cannot be read, so that the model is asked again.
-            # Like any other answer that cannot be read, so that the model is asked again.
-            # Like any other answer that cannot be read, so that the model is asked again.
             raise json.JSONDecodeError("tool_calls must be a list of objects", output, 0)
         return self._text_with_stop_token(answer, output), tool_calls
 

@@ -100,8 +100,6 @@ def _add_shared_fields(total: UsageT, one: Usage, other: Usage) -> UsageT:
     for unit in [*one.units, *other.units]:
         total.units[unit] = one.units.get(unit, 0) + other.units.get(unit, 0)
     # A sum over two models is of neither.
-    # A sum over two models is of neither.
-    # A sum over two models is of neither.
     for label in _LABELS:
         if getattr(one, label) == getattr(other, label):
             setattr(total, label, getattr(one, label))

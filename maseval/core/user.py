@@ -175,8 +175,6 @@ class LLMUser(User):
             rest, found = re.subn(re.escape(token), "", text, flags=re.IGNORECASE)
             if found:
                 # The agent is not to read the token, and needs something to read.
-                # The agent is not to read the token, and needs something to read.
-                # The agent is not to read the token, and needs something to read.
                 self._stop_reason = token
                 return rest.strip() or FAREWELL
         return text

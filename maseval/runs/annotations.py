@@ -96,8 +96,6 @@ def change_annotations(
     path = annotations_path(run)
     with locked(path):
         # Anew under the lock, as somebody else may have changed them.
-        # Anew under the lock, as somebody else may have changed them.
-        # Anew under the lock, as somebody else may have changed them.
         before = read_annotations(run)
         after = change(before)
         if after != before:

@@ -92,8 +92,6 @@ class LabelFile:
 
         def rank(one: Simulation) -> bytes:
             # By its name alone: conversations that are added later leave the order of the others.
-            # By its name alone: conversations that are added later leave the order of the others.
-            # By its name alone: conversations that are added later leave the order of the others.
             return hashlib.sha256(f"{salt}\0{one!r}".encode()).digest()
 
         return sorted(simulations, key=rank)

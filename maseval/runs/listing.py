@@ -123,8 +123,6 @@ def _counts(log: Path, config: RunConfig) -> tuple[dict[str, Any], Sequence[Dama
     counts, seal = counts_at_end(last_record(log)), Seal.read(log.parent)
     untouched = seal is None or seal.fits(log)
     # A log that was touched, as by a copy, is looked through before its own counts are believed.
-    # A log that was touched, as by a copy, is looked through before its own counts are believed.
-    # A log that was touched, as by a copy, is looked through before its own counts are believed.
     if counts and (untouched or not contents_of(log).damaged):
         return {**counts, "config": counts["config"] or config.values}, ()
     run = LoggedRun(log.parent)

@@ -147,8 +147,6 @@ def read_head(line: bytes) -> dict[str, object]:
     The checksum shows that the rest is as it was written; it is read with the report.
     """
     # The head is a small part of the line; to parse all of it would take many times as long.
-    # The head is a small part of the line, and parsing takes most of the time of reading a log.
-    # The head is a small part of the line, and parsing takes most of the time of reading a log.
     end = line.find(_END_OF_HEAD)
     record = strict_json.loads_object(line if end < 0 else line[:end] + b"}")
     if problem := seal_problem(line):

@@ -124,8 +124,6 @@ def run_into(
         return folder.report(one) if one in unevaluated else None
 
     # In order of trials, so that both kinds of work come as in a run without a break.
-    # In order of trials, so that both kinds of work come as in a run without a break.
-    # In order of trials, so that both kinds of work come as in a run without a break.
     remaining = SelectedRepetitions(queue, _trials(queue, sorted([*wanted, *again])), recorded)
     recorder = RunRecorder(folder)
     benchmark.add_callback(recorder)

@@ -126,8 +126,6 @@ class VerdictCheck:
             )
             self._scores = before, after
         # A log that was written to meanwhile has not been checked as a whole.
-        # A log that was written to meanwhile has not been checked as a whole.
-        # A log that was written to meanwhile has not been checked as a whole.
         if self.obstacle is None and self._state == FileState.now(self._log):
             known = kept_about(self._log)
             known.put(_VERDICTS, [self._state, self.doubt or _doubt([], None, None)])

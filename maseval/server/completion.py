@@ -125,8 +125,6 @@ def read_body(stream: BufferedIOBase, headers: Message) -> bytes:
         raise Refusal("the request has no Content-Length", status=HTTPStatus.LENGTH_REQUIRED)
     declared = str(headers.get("Content-Length", "0")).strip()
     # ``int`` takes signs and blanks, and numbers of any length.
-    # ``int`` takes signs and blanks, and numbers of any length.
-    # ``int`` takes signs and blanks, and numbers of any length.
     if not declared.isdecimal() or len(declared) > _DIGITS:
         raise Refusal(f"the Content-Length is {declared[:40]!r}, which is not a number of bytes")
     length = int(declared)

@@ -121,8 +121,6 @@ class _ChatHandler(BaseHTTPRequestHandler):
     def _answer(self, request: RequestBody) -> None:
         try:
             # All of it is made before the status is sent, so that a failure can still be told.
-            # All of it is made before the status is sent, so that a failure can still be told.
-            # All of it is made before the status is sent, so that a failure can still be told.
             streams = bool(request.get("stream"))
             kept = self.server.responses
             if kept is not None and self._path.endswith(RESPONSES):
@@ -181,8 +179,6 @@ class _ChatHandler(BaseHTTPRequestHandler):
     def _stream(self, events: Iterable[bytes]) -> None:
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
-        # Nobody knows the length beforehand: the end of the connection is that of the answer.
-        # Nobody knows the length beforehand: the end of the connection is that of the answer.
         # Nobody knows the length beforehand: the end of the connection is that of the answer.
         self.send_header("Connection", "close")
         self.end_headers()

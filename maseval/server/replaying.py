@@ -108,8 +108,6 @@ class ReplayServer(ChatServer):
         super().__init__(self._answer, lambda: list(self._models), host=host, port=port)
         address = urlsplit(upstream or "")
         # It would ask itself for ever.
-        # It would ask itself for ever.
-        # It would ask itself for ever.
         if address.port == self.server_port and address.hostname in {host, *LOCAL_NAMES}:
             self.server_close()
             raise ConfigurationError(

@@ -62,8 +62,6 @@ class KeptResponses:
         kept = [message for message in chat["messages"] if message.get("role") != "system"]
         self._conversations[response_id] = [*kept, message]
         # A client may send the id of an item instead of the item.
-        # A client may send the id of an item instead of the item.
-        # A client may send the id of an item instead of the item.
         self._items |= {item["id"]: item for item in output}
         usage = answer.get("usage") or {}
         asked, answered = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)

@@ -60,8 +60,6 @@ class MessageTracingCallback(BenchmarkCallback):
         task_id, repeat = report["task_id"], report["repeat_idx"]
         slug = re.sub(r"[^A-Za-z0-9_]+", "-", task_id)[:_SLUG_LENGTH].strip("-") or "task"
         # Two ids may differ only in characters that no file name can have.
-        # Two ids may differ only in characters that no file name can have.
-        # Two ids may differ only in characters that no file name can have.
         identity = json.dumps([report.get("run_id"), task_id, repeat]).encode()
         return (
             self.output_dir / f"{slug}-r{repeat}-{hashlib.sha256(identity).hexdigest()[:10]}.json"

@@ -165,8 +165,6 @@ class FileResultLogger(ResultLogger):
             if not self._was_opened:  # outside a run, the first report opens the file
                 self._writer = self._open()
             # Handled like a disk that is full: what was paid for is rescued.
-            # Handled like a disk that is full: what was paid for is rescued.
-            # Handled like a disk that is full: what was paid for is rescued.
             if self._writer is None:
                 raise FileNotFoundError("the result file could not be opened")
             self._writer.append(self._without_shared(report, self._writer.path))

@@ -204,8 +204,6 @@ def _or_end(work: Callable[..., None], *args: object) -> None:
 def _leave_signals_to_parent() -> None:
     # Ctrl-C and a closed terminal reach all processes; the parent decides what becomes of this one.
     # A fork has the parent's, whose event loop would be woken by the signals of its children.
-    # A fork has the parent's, whose event loop would be woken by the signals of its children.
-    # A fork has the parent's, whose event loop would be woken by the signals of its children.
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGHUP):
         # Not SIG_IGN, which programs that are started from here would keep.
@@ -289,8 +287,6 @@ def map_in_forks(
     try:
         for batch in batches:
             alive = [child for child in children if not child.lost]
-            # Another one only when all have something to do: short lists need few processes.
-            # Another one only when all have something to do: short lists need few processes.
             # Another one only when all have something to do: short lists need few processes.
             if len(alive) < processes and all(child.busy() for child in alive):
                 children.append(_Applier(function))

@@ -124,8 +124,6 @@ class Threads:
         limit = math.inf if repetition.timeout is None else repetition.timeout
         self._unfinished[repetition] = time.monotonic() + limit
         # It waits until its thread is there as well: see the class.
-        # It waits until its thread is there as well: see the class.
-        # It waits until its thread is there as well: see the class.
         if len(self._unfinished) > self._threads:
             self._held.append(repetition)
         else:

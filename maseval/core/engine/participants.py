@@ -107,8 +107,6 @@ class SetupHooks(NamedTuple):
         before = Reference(self.task)
         agents, by_name = self.agents(environment, user)
         # Code of the agent has run by now, which may have reached the task.
-        # Code of the agent has run by now, which may have reached the task.
-        # Code of the agent has run by now, which may have reached the task.
         before.check()
         evaluators = self.evaluators(environment, agents, user)
         return Participants(environment, user, agents, by_name, evaluators, Reference(self.task))

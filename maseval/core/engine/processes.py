@@ -195,13 +195,9 @@ class ProcessWorkers(RemoteWorkers):
             assignment.deaths += 1
             if assignment.deaths < _MOST_DEATHS:
                 # Any of those in it may have killed it: from now on each has a process of its own.
-                # Any of those in it may have killed it: from now on each has a process of its own.
-                # Any of those in it may have killed it: from now on each has a process of its own.
                 self._suspects.append(assignment)
             else:
                 self.abandon(assignment.repetition, assignment.deaths, place.node, why)
-        # In place of one that worked alone, ``wait`` starts another if there are suspects left.
-        # In place of one that worked alone, ``wait`` starts another if there are suspects left.
         # In place of one that worked alone, ``wait`` starts another if there are suspects left.
         if not process.is_alone:
             self._start()

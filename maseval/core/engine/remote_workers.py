@@ -125,8 +125,6 @@ class RemoteWorkers(ABC):
 
     def _end(self, repetition: Repetition, error: MASEvalError) -> None:
         # What it used is not known: it was counted in another process, which did not send it.
-        # What it used is unknown, as it was counted in the process that is gone.
-        # What it used is unknown, as it was counted in the process that is gone.
         repetition.context.registry.close()
         self.finished.append((repetition, repetition.outcome(error, "setup")))
 

@@ -154,8 +154,6 @@ class Repetition:
             return self.outcome(error, "engine")
         finally:
             # What still works for it, such as a tool's thread, is not counted any more.
-            # What still works for it, such as a tool's thread, is not counted any more.
-            # What still works for it, such as a tool's thread, is not counted any more.
             registry.close()
             self.context.end()
 
@@ -175,8 +173,6 @@ class Repetition:
         self.context.abandoned = True
         usage = collect_copy("usage", self.context.registry.collect_usage)
         self.context.registry.close()
-        # Whatever hangs may hold up its own end, too.
-        # Whatever hangs may hold up its own end, too.
         # Whatever hangs may hold up its own end, too.
         self.context.end(wait=False)
         return usage
@@ -219,8 +215,6 @@ class Repetition:
         if self.recorded is not None:
             # The usage is that of the evaluation alone: the report before it has the rest.
             # Its earlier attempts stand in the log beside it, where readers add them up.
-            # Its earlier attempts stand in the log beside it, where readers add them up.
-            # Its earlier attempts stand in the log beside it, where readers add them up.
             renewed = {key: report[key] for key in ("status", "error", "eval", "usage")}
             report = cast(Report, {**self.recorded, **renewed, "attempts": []})
         return RepetitionResult(report, status, error)
@@ -248,8 +242,6 @@ class Repetition:
             self._stage,
             traces=traces,
             config=config,
-            # After the evaluation, for which a model may have been asked.
-            # After the evaluation, for which a model may have been asked.
             # After the evaluation, for which a model may have been asked.
             usage=collect_safely("usage", benchmark.collect_all_usage),
             evaluation=evaluation,

@@ -140,8 +140,6 @@ class RunInProgress:
         except BaseException:
             self._report_all(list(self._take_ended()))
             # Their results come too late for the record, but what they used was paid for.
-            # Their results come too late for the record, but what they used was paid for.
-            # Their results come too late for the record, but what they used was paid for.
             for repetition in self._running:
                 repetition.abandon()
             raise
@@ -202,8 +200,6 @@ class RunInProgress:
         if self._owner.stop_when_hopeless and self._lost_cause.note(outcome.exception):
             self._owner.stop()
         if outcome.exception is not None and _ends_run(self._owner, outcome.status):
-            # After it has been reported, with all that finished beside it.
-            # After it has been reported, with all that finished beside it.
             # After it has been reported, with all that finished beside it.
             raise outcome.exception
 

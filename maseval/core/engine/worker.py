@@ -91,8 +91,6 @@ def run_in_time(repetition: Repetition) -> RepetitionResult:
     )
     thread.start()
     # Python raises for a longer wait than the system can make.
-    # Python raises for a longer wait than the system can make.
-    # Python raises for a longer wait than the system can make.
     thread.join(min(repetition.timeout, threading.TIMEOUT_MAX))
     return finished[0] if finished else repetition.given_up()
 

@@ -69,8 +69,6 @@ def atomic_file(path: Path) -> Iterator[BinaryIO]:
             hidden.unlink()
         raise
     # The name stands in the folder, which must reach the disk as well.
-    # The name stands in the folder, which must reach the disk as well.
-    # The name stands in the folder, which must reach the disk as well.
     sync_folder(path.parent)
 
 
@@ -110,8 +108,6 @@ def atomic_folder(target: Path, check: Callable[[], object]) -> Iterator[Path]:
     try:
         yield hidden
         check()
-        # Unlike a file, a folder cannot be replaced in one step.
-        # Unlike a file, a folder cannot be replaced in one step.
         # Unlike a file, a folder cannot be replaced in one step.
         if target.exists():
             target.rename(former)

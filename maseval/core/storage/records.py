@@ -66,8 +66,6 @@ class RecordWriter:
                 "Set overwrite=True to allow replacing it, or choose another name"
             ) from None
         # Without its name, no line of a new file would survive a power failure.
-        # Without its name, no line of a new file would survive a power failure.
-        # Without its name, no line of a new file would survive a power failure.
         sync_folder(self.path.parent)
 
     def append(self, record: Mapping[str, Any]) -> int:
@@ -157,8 +155,6 @@ def iter_records(
             try:
                 record = strict_json.loads_object(line)
             except (ValueError, RecursionError) as error:
-                # Whatever ended the writer, it can have cut off the last line alone.
-                # Whatever ended the writer, it can have cut off the last line alone.
                 # Whatever ended the writer, it can have cut off the last line alone.
                 if file.peek(1):
                     raise ResultFileError(
@@ -260,8 +256,6 @@ def rescue(record: Mapping[str, Any], intended: Path, owner: str, reason: OSErro
     for folder in (intended.parent, Path(tempfile.gettempdir()) / f"{_RESCUED}{owner}"):
         with suppress(OSError):
             if folder != intended.parent:
-                # Others on this machine may read the folder that it is in.
-                # Others on this machine may read the folder that it is in.
                 # Others on this machine may read the folder that it is in.
                 folder.mkdir(mode=0o700, exist_ok=True)
             if folder == intended.parent or _is_own_folder(folder):

@@ -42,8 +42,6 @@ class ArchiveWriter:
         """Add a file, and say what was read of it."""
         info = zipfile.ZipInfo(name, _NO_DATE)
         # Always Unix (3): otherwise the archive would tell where it was made.
-        # Always Unix (3): otherwise the archive would tell where it was made.
-        # Always Unix (3): otherwise the archive would tell where it was made.
         info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
         info.external_attr = (stat.S_IFREG | 0o644) << 16
         with self._archive.open(info, "w", force_zip64=True) as target:

@@ -349,8 +349,6 @@ def task_queue(tasks: TasksToRun) -> BaseTaskQueue:
                 f"tasks is {value_or_type(tasks)}; give a Task, a queue or a list of tasks"
             )
     # Raises for an id that two tasks have.
-    # Raises for an id that two tasks have.
-    # Raises for an id that two tasks have.
     tasks_by_id(queue.to_list())
     return queue
 

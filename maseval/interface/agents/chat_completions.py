@@ -63,8 +63,6 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
         while (response := self._ask()).tool_calls:
             calls += len(response.tool_calls)
             # Each costs a request, and a model that repeats itself would go on for ever.
-            # Each costs a request, and a model that repeats itself would go on for ever.
-            # Each costs a request, and a model that repeats itself would go on for ever.
             if calls > MAX_TOOL_CALLS:
                 raise AgentGaveUpError(
                     f"{calls} tool calls in one turn and no answer; {MAX_TOOL_CALLS} are allowed",

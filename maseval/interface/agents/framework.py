@@ -96,8 +96,6 @@ class FrameworkAgentAdapter(AgentAdapter):
         self._clock = Clock.here()
         self._times: list[str] = []
         # Not by the agent itself, which need not have a hash.
-        # Not by the agent itself, which need not have a hash.
-        # Not by the agent itself, which need not have a hash.
         _adapters[id(agent_instance), id(self._clock)] = self
         self._prepare()
 

@@ -112,8 +112,6 @@ class OutsideAgentAdapter(AgentAdapter):
             told = {"policy": self.policy or "", "tools": self.describe_tools()}
             texts = [_INSTRUCTIONS.format(**told), query]
         # It must not go on acting once it has replied, while the customer reads.
-        # Between two turns it must not act: the customer would be answered by nobody.
-        # Between two turns it must not act: the customer would be answered by nobody.
         with self._served.gate.turn() if self._served else nullcontext():
             reply = self._ask(texts)
         if len(reply) > LONGEST_REPLY:

@@ -213,8 +213,6 @@ def _init_ray(ray: ModuleType, address: str, options: Mapping[str, Any]) -> None
             _init_once(ray, address, options)
             return
         # The head is gone: another try would only wait as long again.
-        # The head is gone: another try would only wait as long again.
-        # The head is gone: another try would only wait as long again.
         except RunStoppedError:
             raise
         except Exception as error:  # of many libraries below Ray
@@ -267,8 +265,6 @@ def _silence(ray: ModuleType) -> Iterator[None]:
 
 
 def _options(address: str, processes: int | None) -> dict[str, Any]:
-    # What workers print would appear in the midst of a command's own output.
-    # What workers print would appear in the midst of a command's own output.
     # What workers print would appear in the midst of a command's own output.
     quiet = {"log_to_driver": False, "configure_logging": False, "namespace": NAMESPACE}
     if address != LOCAL:

@@ -137,8 +137,6 @@ class RayWorkers(RemoteWorkers):
     def _start(self) -> _Actor:
         kind = self._connection.ray.remote(RayWorker).options(
             # With ``force`` there may be more processes than cores; Ray would wait for these.
-            # With ``force`` there may be more processes than cores; Ray would wait for these.
-            # With ``force`` there may be more processes than cores; Ray would wait for these.
             num_cpus=0 if self._engine.force else _ACTOR,
             scheduling_strategy="SPREAD",
             max_concurrency=self._room + _CALLS_BESIDE,
@@ -153,8 +151,6 @@ class RayWorkers(RemoteWorkers):
 
     def give(self, process: _Actor, assignment: Assignment) -> None:
         process.working += 1
-        # The run in a list: a bare reference would be fetched anew for each order.
-        # The run in a list: a bare reference would be fetched anew for each order.
         # The run in a list: a bare reference would be fetched anew for each order.
         order = pack_order(assignment.repetition)
         self._await(_Call(assignment, process, process.handle.run_for.remote([self._run], order)))
@@ -181,8 +177,6 @@ class RayWorkers(RemoteWorkers):
             actor.handle.stop.remote()
 
     def attend(self) -> None:
-        # Before looking, so that whatever arrives meanwhile rings again.
-        # Before looking, so that whatever arrives meanwhile rings again.
         # Before looking, so that whatever arrives meanwhile rings again.
         self._bell.clear()
         with self._connection.reached():
@@ -234,12 +228,8 @@ class RayWorkers(RemoteWorkers):
         """Let Ray try it as often as it may, in processes that serve nobody else."""
         left = self._engine.most_deaths - assignment.deaths
         # After one call the process ends, so that the next suspect does not share it.
-        # After one call the process ends, so that the next suspect does not share it.
-        # After one call the process ends, so that the next suspect does not share it.
         alone = self._connection.ray.remote(max_calls=1)(run_alone)
         alone = alone.options(num_cpus=_TASK, max_retries=left - 1)
-        # Ray tells only of the last one.
-        # Ray tells only of the last one.
         # Ray tells only of the last one.
         assignment.deaths += left - 1
         reference = alone.remote([self._run], pack_order(assignment.repetition))

@@ -36,8 +36,6 @@ class RayWorker(Worker):
     def run_for(self, run: list[Any], order: bytes) -> bytes:
         """Run an order of the run whose equipment is in Ray's store."""
         # Many orders come at once; the first equips the process for all of them.
-        # Many orders come at once; the first equips the process for all of them.
-        # Many orders come at once; the first equips the process for all of them.
         with self._turn:
             if self._equipped_for != run[0].hex():
                 try:
@@ -51,8 +49,6 @@ class RayWorker(Worker):
         return self.run(order)
 
     def equip(self, given: Equipment) -> None:
-        # Before the variables are set: what was sent here is no secret of this machine.
-        # Before the variables are set: what was sent here is no secret of this machine.
         # Before the variables are set: what was sent here is no secret of this machine.
         self._secrets = own_secrets(given.environment)
         os.environ.update(given.environment)
