@@ -122,9 +122,11 @@ class _Conversation:
             case "user":
                 raise TrajectoryError(f"{place}: a user step has neither calls nor observations")
             case "system":
+                # Nobody said these: the policy, and what agents of a team recorded.
                 if own.get("kind") in (PROMPT, TEAM):
                     return
                 text = text_of(step.get("message"), f"{place}.message")
+                # An empty step only carries observations, of a customer or of an unknown call.
                 if text or not results:
                     self._add(
                         own,

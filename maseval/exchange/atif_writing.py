@@ -159,6 +159,7 @@ class _Steps:
         step = _append(steps, "agent", message)
         step |= _known(
             tool_calls=calls or None,
+            # ATIF forbids metrics in a step with 0 calls of a model, as a greeting is one.
             metrics=usable or None,
             llm_call_count=1 if parsed.usage else None,
             reasoning_content=parsed.reasoning,
@@ -171,6 +172,7 @@ class _Steps:
         if self._side != (message.requestor or "assistant"):
             self._turn, self._side = None, None
             self._open = _append(self.steps, "system", {})
+        # harbor refuses an id that no call of the same step has; ids repeat in a conversation.
         known = {call["tool_call_id"] for call in self._open.get("tool_calls", ())}
         said, answered = message.content, text_or_none(message.call_id)
         result = _known(

@@ -121,6 +121,7 @@ def published_outcome_consistency(trials: Mapping[KeyT, Sequence[bool]]) -> floa
 
 def tools_alike(one: Sequence[str], other: Sequence[str]) -> float:
     """Return 1 - the Jensen-Shannon divergence of the tools used, in bits."""
+    # Without a call there are no shares to compare.
     if not one or not other:
         return float(not one and not other)
     shares = [Counter(one), Counter(other)]
@@ -167,6 +168,7 @@ def resource_consistency(
     spread = pstdev if published else stdev
     found = {}
     for key, each in trials.items():
+        # Where nobody knows the cost, or no tool is called, there is nothing to vary.
         used = [amounts for amounts in zip(*each, strict=True) if fmean(amounts) > 0]
         if len(each) > 1 and used:
             found[key] = fmean(math.exp(-spread(amounts) / fmean(amounts)) for amounts in used)

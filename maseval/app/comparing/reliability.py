@@ -308,6 +308,7 @@ def _consistency(system: _System) -> Iterator[ReliabilityRow]:
         *(CONSISTENCY, "outcome", outcome, sum(map(len, several.values())), grade),
         published=measures.published_outcome_consistency(several),
     )
+    # As published: failures differ in where they broke off, which is no inconsistency of method.
     passing = [each for each in trials if each.outcome.passed]
     tools = _by_task(passing, lambda each: each.tools)
     for name, alike in (
@@ -391,6 +392,7 @@ def _robustness(system: _System) -> Iterator[ReliabilityRow]:
         values = _rates(outcomes).minus(plain)
         if not values.values:
             continue
+        # On the same tasks, or the ratio would compare other tasks, too.
         rates = [
             fmean(rates.values[key] for key in values.values) for rates in (_rates(outcomes), plain)
         ]

@@ -58,6 +58,7 @@ def write_results(recording: Recording, output: Path | None, overwrite: bool) ->
                 file.write(line)
                 digest.update(line)
                 count += 1
+        # The name follows from the rows, so that a collection sees the same results once.
         name = UUID(bytes=hashlib.sha256(digest.digest()).digest()[:16], version=4)
         place = Path("data", *map(_folder_name, (results.collection, *results.model.split("/", 1))))
         (folder / place).mkdir(parents=True)

@@ -85,7 +85,7 @@ class PerturbedAnswers:
         if call.get("requestor") != "assistant":
             return make(call)
         self._calls += 1
-        # The draws for a call do not depend on how many the calls before it took.
+        # Each call draws for itself, so that what one fault draws does not move the next.
         chance = Random(f"{self._seed}/{self._calls}")
         rate = self._perturbation.rate
         if rate is not None and chance.random() < rate:

@@ -174,6 +174,7 @@ class _Search:
         for at, message in enumerate(self._case.messages):
             content = spoken_text(message)
             if message["role"] == "tool":
+                # An answer about both, such as a transfer between them, is the customer's, too.
                 whose = owners.in_answer(content) - self._served
                 if whose and not (owners.in_answer(content) & self._served):
                     leaves = {leaf: next(iter(whose)) for leaf in _leaves(content)}
