@@ -52,8 +52,8 @@ def command_with(
 
     ``home`` is the module whose ``prepare`` makes a run of them; help must not load it.
     """
-    listed = list_options(options)
-    flags = [(each, flag) for each in listed if (flag := flag_of(each))]
+    listed = [(each, flag_of(each)) for each in list_options(options)]
+    flags = [(each, flag) for each, flag in listed if flag]
     shown = [_parameter(each, flag) for each, flag in flags]
     aliases = [_alias(each, flag) for each, flag in flags if flag.alias]
 
@@ -76,7 +76,7 @@ def given_options(context: typer.Context, **more: Any) -> dict[str, Any]:
     """Return what was given to a command, as keywords for its options object, and ``more``."""
     callback: Any = context.command.callback
     listed, given = callback.listed, context.params
-    values: dict[str, Any] = {e.name: _value_of(e, given) for e in listed if e.name in given}
+    values: dict[str, Any] = {e.name: _value_of(e, f, given) for e, f in listed if e.name in given}
     if context.args:
         # tau2-bench takes all ids after one --task-ids; else a word by itself is a domain.
         values["task_id" if values["task_id"] else "domain"] += context.args
@@ -109,9 +109,9 @@ def _alias(option: Field[Any], flag: Flag) -> inspect.Parameter:
     return keyword_of(str(flag.alias), Annotated[typed | None, typer.Option(hidden=True)], None)
 
 
-def _value_of(option: Field[Any], given: dict[str, Any]) -> object:
+def _value_of(option: Field[Any], flag: Flag | None, given: dict[str, Any]) -> object:
     """Return the value typed under the option's own name, or under that of tau2-bench."""
-    value, flag = given[option.name], flag_of(option)
+    value = given[option.name]
     other = given[flag.alias] if flag and flag.alias else None
     if flag and get_origin(flag.typed) is list:
         value = [*(value or ()), *(other or ())]
