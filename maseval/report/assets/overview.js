@@ -37,7 +37,7 @@ export function resultsTable({ counts, measures, rows }, drawName = ({ name }) =
 }
 
 // Hashes and versions matter, but not to every reader.
-const FIRST = /^(Evaluated|Date|Command( of .*)?|Domain|Split|Model of .*|Seed( of .*)?|tau2 rules|maseval)$/;
+const FIRST = /^(Evaluated( of .*)?|Date|Command( of .*)?|Domain|Split|Model of .*|Seed( of .*)?|tau2 rules|maseval)$/;
 
 export function runFacts(facts) {
   const first = facts.filter(([name]) => FIRST.test(name));
