@@ -295,7 +295,8 @@ def run_facts(
     own = chain.from_iterable(each)
     for name, value in chain(dated, more, own, _facts_of_benchmarks(benchmarks)):
         found.setdefault(name, {})[value] = None
-    if EVALUATED not in found and (who := _evaluated(found)):
+    named = any(name.startswith(EVALUATED) for name in found)
+    if not named and (who := _evaluated(found)):
         found = {EVALUATED: {who: None}, **found}
     return [(name, _first_few([*dict.fromkeys(map(redact_text, v))])) for name, v in found.items()]
 

@@ -28,6 +28,11 @@ def test_a_person_labels_with_buttons_and_keys(visit, serve, flaws, made, tmp_pa
     expect(page.locator("ol.conversation li.message").first).to_be_visible()
     assert "a-judge" not in page.inner_text("main")
     assert flaws(page) == []
+    page.get_by_role("button", name="User", exact=True).click()
+    expect(page.locator("li.message.user").first).to_be_hidden()
+    page.get_by_role("button", name="User", exact=True).click()
+    page.get_by_role("button", name="Expand all").click()
+    expect(page.locator("li.message details:not([open])")).to_have_count(0)
     page.fill("textarea[name=note]", "clear")
     page.click("button[data-answer=kept]")
     expect(progress).to_contain_text("1 of 4 labelled · a-judge answered:")

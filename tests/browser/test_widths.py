@@ -1,5 +1,6 @@
 """Pages in a narrow window, a phone's or half a screen's, with names as long as people give."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,15 @@ def test_no_page_is_wider_than_the_window(visit, serve, folder, look):
     page.locator("table.compared th a").first.click()
     visited.wait_for_simulation()
     expect_to_fit(page)
+
+
+def test_the_numbers_of_a_plot_stand_below_it_on_a_phone(visit, serve, folder):
+    page = visit(serve(folder).url, viewport={"width": 390, "height": 820}).open(COMPARED)
+    words = page.locator(".plot-words").first
+    expect(words).to_be_visible()
+    expect(words).to_contain_text(re.compile(r"pass\^1: [\d.]+% \([\d.]+% to [\d.]+%\)"))
+    page.set_viewport_size({"width": 1300, "height": 820})
+    expect(words).to_be_hidden()
 
 
 def test_a_long_name_does_not_make_the_panel_wider(visit, tmp_path, look):

@@ -146,10 +146,12 @@ def _title(opened: Sequence[Recording]) -> str:
 
 
 def _facts(runs: Mapping[str | None, RunFindings]) -> Iterator[tuple[str, str]]:
-    """Yield the facts of each run, with its name if there are several."""
-    for name, one in runs.items():
-        whose = "" if name is None else f" of {name}"
-        yield from ((fact + whose, value) for fact, value in facts_of(one.folder.config.values))
+    """Yield the facts of each run, with its name where others have another value."""
+    facts = {name: dict(facts_of(one.folder.config.values)) for name, one in runs.items()}
+    for name, own in facts.items():
+        for fact, value in own.items():
+            shared = all(other.get(fact) == value for other in facts.values())
+            yield fact if shared else f"{fact} of {name}", value
 
 
 def drawings(folder: Recording, found: Summary) -> list[Drawing]:

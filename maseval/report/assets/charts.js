@@ -101,7 +101,14 @@ export function distributions() {
 }
 
 /** A drawing, element by element; its style is the page's. */
-export function drawn([name, attributes, inside]) {
+function drawn([name, attributes, inside]) {
   const children = inside.map((part) => (typeof part === "string" ? document.createTextNode(visible(part)) : drawn(part)));
   return svg(name, attributes, children);
+}
+
+/** A plot. Its words stand below it where a phone has no room for them in it: the style chooses. */
+export function plotFigure(plot) {
+  const drawing = drawn(plot);
+  const lines = [...drawing.querySelectorAll('text[font-size="11"]')].slice(0, 1).concat(...drawing.querySelectorAll("g > title"));
+  return h("figure", { class: "plot" }, drawing, h("ul", { class: "plot-words", "aria-hidden": "true" }, lines.map(({ textContent }) => h("li", {}, textContent))));
 }

@@ -8,7 +8,7 @@
 // `page`, `compare` and `measured` may be missing; `say` gets how far it is.
 
 import { inBlocks } from "./blocks.js";
-import { drawn } from "./charts.js";
+import { plotFigure } from "./charts.js";
 import { add, columnHead, dataRow, dataTable, folded, h, nameParts, onKeys, scrollable, toolButton } from "./dom.js";
 import { choice } from "./filters.js";
 import { resultsTable, runFacts } from "./overview.js";
@@ -136,7 +136,7 @@ function effectsCard({ plot, tables, interactions, notes }) {
   const [factors, contrasts] = tables;
   return card(
     "Effects",
-    plot && scrollable("Effects", h("div", { class: "plots" }, drawn(plot))),
+    plot && scrollable("Effects", h("div", { class: "plots" }, plotFigure(plot))),
     noteList(interactions),
     tableOf("Factors", factors),
     folded(contrasts.title, () => tableOf("Levels", contrasts)),
@@ -338,7 +338,7 @@ export async function comparePage(container, source, title, above) {
     resultsCard(),
     compared.grid && effectsCard(compared.grid),
     sureCard(),
-    plots.length > 0 && card("Plots", scrollable("Drawings", h("div", { class: "plots" }, plots.map(drawn)))),
+    plots.length > 0 && card("Plots", scrollable("Drawings", h("div", { class: "plots" }, plots.map(plotFigure)))),
     later,
     tasksCard(),
     facts.length > 0 && h("section", { class: "card about", "aria-label": "Runs" }, runFacts(facts)),

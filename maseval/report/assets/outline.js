@@ -58,7 +58,7 @@ export function outline(messages, marks, link) {
 
 /** Goes to the next event below the middle of the window, or to the one above it. */
 function goToEvent(by) {
-  const all = [...document.querySelectorAll("#panel .inside:first-of-type .message.event")];
+  const all = [...(document.querySelector(".part.conversation")?.querySelectorAll(".message.event") ?? [])];
   const middle = innerHeight / 2;
   const place = (each) => each.getBoundingClientRect();
   const next = by > 0 ? all.find((each) => place(each).top > middle + 2) : all.findLast((each) => place(each).bottom < middle - 2);

@@ -1,6 +1,6 @@
 // The run, its results and its plots: the part of the page above the table of tasks.
 
-import { distributions, drawn, intervalBar, reasonOf, reasons, whyItFailed } from "./charts.js";
+import { distributions, intervalBar, plotFigure, reasonOf, reasons, whyItFailed } from "./charts.js";
 import { index, labelling, simulations } from "./data.js";
 import { add, dataTable, folded, h, pairs, scrollable } from "./dom.js";
 import { trialStrip } from "./strip.js";
@@ -37,7 +37,7 @@ export function resultsTable({ counts, measures, rows }, drawName = ({ name }) =
 }
 
 // Hashes and versions matter, but not to every reader.
-const FIRST = /^(Evaluated|Date|Command( of .*)?|Domain|Split|Model of .*|Seed( of .*)?|tau2 rules|maseval)$/;
+const FIRST = /^(Evaluated( of .*)?|Date|Command( of .*)?|Domain|Split|Model of .*|Seed( of .*)?|tau2 rules|maseval)$/;
 
 export function runFacts(facts) {
   const first = facts.filter(([name]) => FIRST.test(name));
@@ -136,7 +136,7 @@ function renew(part, inside) {
 
 /** The pictures, folded: they repeat what the table above them has. */
 function pictures() {
-  const drawings = () => index.plots.map((each) => scrollable("Picture", drawn(each)));
+  const drawings = () => index.plots.map((each) => scrollable("Picture", plotFigure(each)));
   return index.plots.length > 0 ? [folded(index.plots.length > 1 ? "Plots" : "Plot", drawings)] : [];
 }
 

@@ -59,7 +59,7 @@ export async function labelPage(main, run) {
     };
     add(main, [
       bar,
-      h("div", { class: "card label" }, progress, wishLine(next), next.policy && folded("Policy", () => markdown(next.policy)), conversationSection(next), h("h1", {}, question), note, h("p", { class: "label-answers" }, buttons), failed),
+      h("div", { class: "card label" }, progress, wishLine(next), next.policy && folded("Policy", () => markdown(next.policy)), h("section", { class: "part conversation" }, conversationSection(next)), h("h1", {}, question), note, h("p", { class: "label-answers" }, buttons), failed),
     ]);
     for (const answer of answers) keys[answer[0]] = () => send(answer);
   }

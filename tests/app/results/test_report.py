@@ -120,14 +120,16 @@ def test_the_plot_of_differences_names_both_runs_and_every_difference(runs):
 
 def test_the_page_says_how_the_run_was_started(tmp_path):
     command = "maseval tau2 run --domain library"
-    for name in ("one", "other"):
-        tau2.run(
-            domain="library", agent="gold", num_tasks=1, output=tmp_path / name, command=command
-        )
+    for name, agent in (("one", "gold"), ("other", "noop")):
+        options = {"output": tmp_path / name, "command": f"{command} --agent {agent}"}
+        tau2.run(domain="library", agent=agent, num_tasks=1, **options)
 
     alone = index_of(report(tmp_path / "one", tmp_path / "page.html"))
     both = report(tmp_path / "one", tmp_path / "page.html", against=tmp_path / "other")
 
-    assert dict(alone["facts"])["Command"] == command
+    assert dict(alone["facts"])["Command"] == f"{command} --agent gold"
     facts = dict(index_of(both)["facts"])
-    assert (facts["Command of one"], facts["Command of other"]) == (command, command)
+    assert facts["Command of other"] == f"{command} --agent noop"
+    assert facts["Evaluated of other"] == "The scripted agent noop"
+    assert facts["Seed"] == "300", "what all runs share is said once"
+    assert "Evaluated" not in facts
