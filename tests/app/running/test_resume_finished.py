@@ -1,10 +1,13 @@
 """A finished run that is resumed: nothing is judged again that a session of this machine judged."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.app.results.examined import ExaminedRun
+from maseval.app.results.run_summary import RunResult
 from maseval.commands import show
 from maseval.runs import log
 from maseval.runs.report_line import INDEX
@@ -13,7 +16,7 @@ from tests.runs.test_index import rewritten
 
 
 @pytest.fixture
-def work(monkeypatch):
+def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What is done with the reports of a run: which are read, and which are judged."""
     found = {"read": [], "judged": []}
     read, judge = log.report_at, ExaminedRun._find
@@ -31,7 +34,7 @@ def work(monkeypatch):
     return found
 
 
-def run(path, **options):
+def run(path: Path, **options: int) -> RunResult:
     return noisy_run(path, 0.3, **options)
 
 
