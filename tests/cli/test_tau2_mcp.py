@@ -78,7 +78,7 @@ async def read_only(client: Any) -> str:
 
 def played(
     work: Callable[..., Any], lingers: bool = False, **options: Any
-) -> tuple[str | tuple[str, ...], RunResult]:
+) -> tuple[Any, RunResult]:
     """Play a simulation by HTTP within this process; gives what came of the work and of it."""
     address, result = Future(), Future()
 
@@ -109,7 +109,7 @@ def played(
 
 def played_by_stdio(
     work: Callable[..., Any], *options: int | str, mode: str = "auto", errors: str = "errors.txt"
-) -> tuple[tuple[str, str, str, str], str]:
+) -> tuple[Any, str]:
     """Play a simulation with a process that the client starts; gives the work and its errors."""
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
