@@ -3,6 +3,8 @@
 import importlib.util
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -14,7 +16,7 @@ VERDICT = {"met": True, "reason": "it did", "evidence": [0]}
 
 
 @pytest.fixture(scope="module")
-def example():
+def example() -> ModuleType:
     spec = importlib.util.spec_from_file_location("agent_as_judge", EXAMPLE)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -22,12 +24,14 @@ def example():
 
 
 @pytest.fixture(scope="module")
-def saved():
+def saved() -> list[dict[str, Any]]:
     benchmark = BookingBenchmark(seed=7, progress_bar=False)
     return benchmark.run(load_tasks()[:1], {"slip_rate": 0.0})
 
 
-def judge(example, saved, *replies, **options):
+def judge(
+    example: ModuleType, saved: list[dict[str, Any]], *replies: dict[str, Any] | str, **options: Any
+) -> tuple[dict[str, Any], ScriptedModelAdapter, BookingBenchmark]:
     """The report, judged anew by a model with these replies, which is given too."""
     model = ScriptedModelAdapter(replies, model_id="scripted/judge")
     benchmark = example.JudgedBooking(model, progress_bar=False)

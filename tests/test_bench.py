@@ -3,6 +3,9 @@
 import json
 import sys
 import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -102,7 +105,7 @@ CHECKOUT = {
 
 
 @pytest.fixture
-def _without_tau2(monkeypatch):
+def _without_tau2(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let a checkout be imported in this test, and nothing of it be left afterwards."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv("TAU2_DATA_DIR", "")
@@ -115,7 +118,9 @@ def _without_tau2(monkeypatch):
 @pytest.mark.data
 @pytest.mark.usefixtures("_without_tau2", "contract_dir", "tau2_data")
 @pytest.mark.parametrize("shift", [0, 1])
-def test_verdicts_are_held_against_those_of_a_checkout(tmp_path, capsys, shift):
+def test_verdicts_are_held_against_those_of_a_checkout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shift: Any
+) -> None:
     for name, text in CHECKOUT.items():
         file = tmp_path / "src/tau2" / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -131,7 +136,9 @@ def test_verdicts_are_held_against_those_of_a_checkout(tmp_path, capsys, shift):
 
 
 @pytest.mark.usefixtures("_without_tau2")
-def test_a_folder_without_the_original_is_said_to_be_so(tmp_path, capsys):
+def test_a_folder_without_the_original_is_said_to_be_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert original.main([str(tmp_path)]) == 1
     assert "cannot be imported" in capsys.readouterr().out
 
@@ -139,7 +146,9 @@ def test_a_folder_without_the_original_is_said_to_be_so(tmp_path, capsys):
 @pytest.mark.data
 @pytest.mark.needs(library="gymnasium")
 @pytest.mark.usefixtures("_without_tau2", "tau2_data_of_1_0_1")
-def test_the_environments_are_timed_beside_those_of_a_checkout(tmp_path, monkeypatch, capsys):
+def test_the_environments_are_timed_beside_those_of_a_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     from benchmarks import gym
 
     package = tmp_path / "src" / "tau2"

@@ -1,17 +1,18 @@
 import subprocess
 import sys
+from typing import Any
 
 from examples.booking import BookingBenchmark, load_tasks
 
 
-def run(*, workers=1, repeats=1, **agent_data):
+def run(*, workers: int = 1, repeats: int = 1, **agent_data: float) -> list[dict[str, Any]]:
     benchmark = BookingBenchmark(
         n_task_repeats=repeats, num_workers=workers, progress_bar=False, seed=7
     )
     return benchmark.run(load_tasks(), agent_data=agent_data)
 
 
-def passed(reports):
+def passed(reports: list[dict[str, Any]]) -> set[str]:
     return {report["task_id"] for report in reports if report["eval"][0]["passed"]}
 
 

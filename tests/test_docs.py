@@ -9,9 +9,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -35,11 +36,11 @@ class Block(NamedTuple):
     text: str
 
 
-def name_of(page):
+def name_of(page: Path) -> str:
     return page.relative_to(CHECKOUT).as_posix()
 
 
-def blocks_of(page):
+def blocks_of(page: Path) -> Iterator[Block]:
     text = page.read_text(encoding="utf-8")
     for fence in FENCE.finditer(text):
         indent, info = len(fence["indent"]), fence["info"].strip()
@@ -52,7 +53,7 @@ def blocks_of(page):
         )
 
 
-def pages_with_python():
+def pages_with_python() -> Iterator[tuple]:
     for page in PAGES:
         if any(block.language == "python" for block in blocks_of(page)):
             text = page.read_text(encoding="utf-8")
@@ -64,7 +65,7 @@ def pages_with_python():
             yield pytest.param(page, id=name_of(page), marks=marks)
 
 
-def commands():
+def commands() -> Iterator[tuple]:
     for page in PAGES:
         for block in blocks_of(page):
             if block.language in SHELLS:
@@ -83,7 +84,7 @@ class Demo(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def demo(tau2_data, tmp_path_factory):
+def demo(tau2_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("demo")
     environment = {**os.environ, "COLUMNS": "110", "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(
@@ -98,7 +99,7 @@ def demo(tau2_data, tmp_path_factory):
 
 
 @pytest.fixture
-def data_if_needed(request):
+def data_if_needed(request: pytest.FixtureRequest) -> None:
     """The data files, for the pages that are marked as needing them."""
     if request.getfixturevalue("page").name == "judge.md":  # it keeps a measurement
         cache = str(request.getfixturevalue("tmp_path") / "cache")

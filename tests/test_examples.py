@@ -137,7 +137,7 @@ def test_every_folder_of_examples_says_what_is_in_it_in_a_few_lines():
         assert f"({path.parent.name})" in listed
 
 
-def _needed_by(path):
+def _needed_by(path: Path) -> list[pytest.MarkDecorator]:
     return needing("acp" if path.parent.name == "finished_agents" else "openai")
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -30,11 +31,11 @@ NEVER_ONE = {
 
 
 @cache
-def tree_of(path):
+def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def strings(path):
+def strings(path: Path) -> Iterator[tuple[int, str]]:
     """The constant strings of a file that are not docstrings."""
     tree = tree_of(path)
     alone = {id(each.value) for each in ast.walk(tree) if isinstance(each, ast.Expr)}
@@ -43,7 +44,7 @@ def strings(path):
             yield each.lineno, each.value
 
 
-def docstrings_of_commands():
+def docstrings_of_commands() -> Iterator[tuple[str, str]]:
     for path in sorted((PACKAGE / "cli").rglob("*.py")):
         for each in ast.walk(tree_of(path)):
             if isinstance(each, ast.FunctionDef):
@@ -59,7 +60,7 @@ def test_nothing_that_is_printed_names_a_file_of_the_docs_folder():
     assert named == []
 
 
-def counts_in(path):
+def counts_in(path: Path) -> Iterator[tuple[int, str]]:
     """The numbers of a file's f-strings that a plural follows."""
     for each in ast.walk(tree_of(path)):
         if not isinstance(each, ast.JoinedStr):

@@ -6,6 +6,7 @@ examples of the core that do not depend on the benchmark are in ``test_seed_exam
 
 # ruff: noqa: I001  (the documents' own imports stand as they are written there)
 
+from typing import Any
 import json
 import os
 from pathlib import Path
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.data
 
 
 @pytest.fixture(autouse=True)
-def data():
+def data() -> Path:
     try:
         return fetch(verbose=0)
     except DataUnavailableError as error:
@@ -31,17 +32,17 @@ def data():
 
 
 @pytest.fixture(autouse=True)
-def gpt_4o(monkeypatch):
+def gpt_4o(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is asked of ``gpt-4o``, as agent, user or judge, a scripted model answers."""
     monkeypatch.setattr(model_module.MODELS, "registered", {})
     register_model("openai", lambda name, **options: scripted(f"openai/{name}", **options))
 
 
-def scripted(model_id, **options):
+def scripted(model_id: str, **options: Any) -> ScriptedModelAdapter:
     return ScriptedModelAdapter(speak, model_id=model_id, seed=options.get("seed"))
 
 
-def speak(messages, tools):
+def speak(messages: list[dict[str, str]], tools: list[dict[str, Any]] | None) -> str:
     system = messages[0]["content"]
     if "<policy>" in system:
         return "Is there anything else?"
@@ -53,19 +54,19 @@ def speak(messages, tools):
 class MyModelAdapter(ScriptedModelAdapter):
     """The name that the documents leave undefined."""
 
-    def __init__(self, model_id, seed=None):
+    def __init__(self, model_id: str, seed: int | None = None) -> None:
         super().__init__(speak, model_id=model_id, seed=seed)
 
 
 class MyAgentAdapter(AgentAdapter):
     """Somebody's agent; it uses the tools that it was given."""
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         tools = self.agent
         return f"I looked: {tools['list_all_product_types']()[:20]}"
 
 
-def adapter_of(tools):
+def adapter_of(tools: dict[str, Any]) -> tuple[list[MyAgentAdapter], dict[str, Any]]:
     adapter = MyAgentAdapter(tools, "my_agent")
     return [adapter], {"my_agent": adapter}
 

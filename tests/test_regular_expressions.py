@@ -13,7 +13,8 @@ from itertools import product
 from pathlib import Path
 from re import _constants as kinds
 from re import _parser as parser
-from typing import NamedTuple
+from types import ModuleType
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -112,16 +113,16 @@ def evaluate(call: ast.Call, path: Path, used: set[str]) -> Use | None:
         return None
 
 
-def module_of(path: Path):
+def module_of(path: Path) -> ModuleType:
     parts = path.relative_to(ROOT.parent).with_suffix("").parts
     return importlib.import_module(".".join(parts).removesuffix(".__init__"))
 
 
-def value_of(node: ast.expr, names: dict[str, object]):
+def value_of(node: ast.expr, names: dict[str, object]) -> bytes | re.RegexFlag | str:
     return eval(compile(ast.Expression(node), "<pattern>", "eval"), names)
 
 
-def units(items) -> Iterator[str]:
+def units(items: Any) -> Iterator[str]:
     """Pieces of text for which the parts of a pattern are made."""
     literal = ""
     for kind, value in items:
@@ -137,7 +138,9 @@ def units(items) -> Iterator[str]:
         yield literal
 
 
-def unit_of(kind, value) -> Iterator[str]:
+def unit_of(
+    kind: int, value: int | list[tuple[int, int | tuple[int, int] | None]] | tuple[Any, ...]
+) -> Iterator[str]:
     match kind:
         case kinds.ANY | kinds.NOT_LITERAL:
             yield "x"
@@ -156,7 +159,7 @@ def unit_of(kind, value) -> Iterator[str]:
             yield from units(value)
 
 
-def samples_of(items) -> Iterator[str]:
+def samples_of(items: list[tuple[int, int | tuple[int, int] | None]]) -> Iterator[str]:
     for kind, value in items:
         match kind:
             case kinds.NEGATE:

@@ -6,10 +6,16 @@ reader come from the world built here.
 
 import subprocess
 import textwrap
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import AgentError, ScriptedModelAdapter, TaskExecutionStatus, TraceableMixin
+from maseval.core.engine.participants import Agents
+from maseval.core.task.task import Task
+from maseval.core.tracing import JsonObject
+from maseval.core.user import User
 from tests.core.task.building import InOrder
 from tests.core.worlds import Customer, Shop, Worker, World, failing, numbered, tasks
 
@@ -24,21 +30,23 @@ def run_example(text: str, **names: object) -> dict[str, object]:
 class MyBenchmark(Shop):
     """A benchmark with one agent that is called ``my_agent``; its second task goes wrong."""
 
-    def __init__(self, **settings):
+    def __init__(self, **settings: Any) -> None:
         super().__init__({"t001": failing(AgentError("bad"))}, **settings)
         self.agent_data_seen = []
 
-    def setup_user(self, agent_data, environment, task):
+    def setup_user(self, agent_data: JsonObject, environment: Any, task: Task) -> User | None:
         return Customer("hello", "bye")
 
-    def setup_agents(self, agent_data, environment, task, user):
+    def setup_agents(
+        self, agent_data: JsonObject, environment: Any, task: Task, user: Customer
+    ) -> Agents:
         self.agent_data_seen.append(agent_data)
         worker = Worker(self.behaviour.get(task.id, str.upper), "my_agent")
         return [worker], {"my_agent": worker}
 
 
 @pytest.fixture(autouse=True)
-def in_a_repository(tmp_path, monkeypatch):
+def in_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The examples print a commit and write files: both in a folder of the test's own."""
     identity = ["-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
     commit = ["commit", "--quiet", "--allow-empty", "--message", "first"]

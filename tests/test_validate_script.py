@@ -24,7 +24,7 @@ def script() -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def some_vectors(contract_dir, tmp_path_factory) -> Path:
+def some_vectors(contract_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The first records of each file."""
     folder = tmp_path_factory.mktemp("contract")
     for kind in ("tool_calls", "evaluations", "conversations"):

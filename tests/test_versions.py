@@ -2,7 +2,9 @@
 
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -72,6 +74,6 @@ def test_the_extras_that_gather_others_leave_out_what_cannot_be_installed_beside
     assert set(extras) - gathered["all"] == {"all", "examples", *APART}
 
 
-def _extras_in(needs):
+def _extras_in(needs: list[str]) -> Iterator[Any]:
     for need in needs:
         yield from re.fullmatch(r"maseval\[(.*)\]", need)[1].split(",")

@@ -4,6 +4,7 @@ import re
 import shlex
 import shutil
 import tomllib
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.slow, *needing("openai")]
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory):
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
     """The folder in which the commands of the page were run, and what each printed."""
     folder = tmp_path_factory.mktemp("which")
     shutil.copytree(EXAMPLE, folder, dirs_exist_ok=True)
@@ -38,7 +39,7 @@ def played(tmp_path_factory):
     return folder, printed
 
 
-def without_times(text):
+def without_times(text: str) -> str:
     """Return the text without what depends on the machine."""
     return re.sub(r"\d+ s │", "· s │", re.sub(r" +\n", "\n", text)).strip()
 

@@ -1,9 +1,13 @@
 """Agents of frameworks in the ways that differ most from a plain loop; imported one at a time."""
 
+from collections.abc import Callable
+from typing import Any
+
 from maseval.benchmark.tau2 import AgentBrief
+from maseval.core.agent import AgentAdapter
 
 
-def langchain_responses(brief: AgentBrief):
+def langchain_responses(brief: AgentBrief) -> AgentAdapter:
     """LangGraph, with LangChain's client of the Responses API."""
     from langchain.agents import create_agent
     from langchain_openai import ChatOpenAI
@@ -20,7 +24,7 @@ def langchain_responses(brief: AgentBrief):
     return LangGraphAgentAdapter(clerk, "agent")
 
 
-def langchain_classifier(brief: AgentBrief):
+def langchain_classifier(brief: AgentBrief) -> Callable[..., Any]:
     """A classifier by LangChain's structured output stands in front."""
     from typing import Literal
 
@@ -52,7 +56,7 @@ def langchain_classifier(brief: AgentBrief):
     return answer
 
 
-def pydantic_responses(brief: AgentBrief):
+def pydantic_responses(brief: AgentBrief) -> Callable[..., Any]:
     """Pydantic AI over the Responses API, with an answer in a structure."""
     from openai import AsyncOpenAI
     from pydantic import BaseModel
@@ -81,7 +85,7 @@ def pydantic_responses(brief: AgentBrief):
     return answer
 
 
-def agents_sdk(brief: AgentBrief):
+def agents_sdk(brief: AgentBrief) -> Callable[..., Any]:
     """The OpenAI Agents SDK with its own schemas, in strict mode, over the Responses API."""
     from agents import Agent, OpenAIResponsesModel, RunConfig, Runner, function_tool
     from openai import AsyncOpenAI
@@ -107,7 +111,7 @@ def agents_sdk(brief: AgentBrief):
     return answer
 
 
-def smolagents_code(brief: AgentBrief):
+def smolagents_code(brief: AgentBrief) -> AgentAdapter:
     """A CodeAgent of smolagents, which reads calls from the model's code."""
     from smolagents import CodeAgent, LogLevel, OpenAIModel
 

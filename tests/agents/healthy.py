@@ -9,7 +9,7 @@ from tests.agents.loop import INSTRUCTIONS, Loop
 HEALTHY: dict[str, Any] = {}
 
 
-def works(agent):
+def works(agent: type[Any]) -> type[Any]:
     HEALTHY[agent.__name__] = agent
     return agent
 
@@ -23,12 +23,12 @@ class Plain(Loop):
 class BehindAGateway(Loop):
     """Its tools have a prefix, as those of an MCP gateway do."""
 
-    def tool(self, definition):
+    def tool(self, definition: dict[str, Any]) -> dict[str, Any]:
         definition["function"]["name"] = f"crm__{definition['function']['name']}"
         definition["function"]["description"] += " (served by crm)"
         return definition
 
-    def call(self, name, arguments):
+    def call(self, name: str, arguments: dict[str, Any]) -> str:
         return super().call(name.removeprefix("crm__"), arguments)
 
 
@@ -36,7 +36,7 @@ class BehindAGateway(Loop):
 class InStrictMode(Loop):
     """Its schemas are as strict mode wants them."""
 
-    def tool(self, definition):
+    def tool(self, definition: dict[str, Any]) -> dict[str, Any]:
         definition = copy.deepcopy(definition)
         definition["function"]["strict"] = True
         parameters = definition["function"]["parameters"]
@@ -50,7 +50,7 @@ class InStrictMode(Loop):
 
 @works
 class Streams(Loop):
-    def ask(self):
+    def ask(self) -> dict[str, Any]:
         content, calls = "", {}
         given = {"messages": [self.system(), *self.shown()], "tools": self.tools()}
         stream = self.client.chat.completions.create(
@@ -75,10 +75,10 @@ class Streams(Loop):
 
 
 class _Responses(Loop):
-    def tools(self):
+    def tools(self) -> list[dict[str, Any]]:
         return [{"type": "function", **each["function"]} for each in super().tools()]
 
-    def create(self, items, **more):
+    def create(self, items: Any, **more: Any) -> Any:
         return self.client.responses.create(
             model=self.brief.model.name,
             instructions=INSTRUCTIONS + self.brief.policy,
@@ -87,7 +87,7 @@ class _Responses(Loop):
             **more,
         )
 
-    def outputs(self, response):
+    def outputs(self, response: Any) -> list[Any]:
         return [
             {
                 "type": "function_call_output",
@@ -103,7 +103,7 @@ class _Responses(Loop):
 class AsksForResponses(_Responses):
     """Uses the Responses API, with the whole conversation in each request."""
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         self.messages.append({"role": "user", "content": query})
         while True:
             response = self.create(self.messages, store=False)
@@ -120,7 +120,7 @@ class ContinuesResponses(_Responses):
 
     last: str | None = None
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         items: Any = query
         while True:
             response = self.create(items, previous_response_id=self.last)
@@ -132,7 +132,7 @@ class ContinuesResponses(_Responses):
 
 @works
 class StreamsResponses(_Responses):
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         self.messages.append({"role": "user", "content": [{"type": "input_text", "text": query}]})
         while True:
             text, response = "", None
@@ -163,7 +163,7 @@ ROUTE = {
 class Classifies(Loop):
     """A classifier with structured output stands in front, and asks a smaller model."""
 
-    def route(self, query):
+    def route(self, query: str) -> Any:
         format = {"type": "json_schema", "json_schema": {"name": "route", "schema": ROUTE}}
         asked = [{"role": "user", "content": f"Which department?\n{query}"}]
         completion = self.client.chat.completions.create(
@@ -171,7 +171,7 @@ class Classifies(Loop):
         )
         return json.loads(completion.choices[0].message.content)
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         route = self.route(query)
         if route["department"] == "nobody" or route["is_off_topic"] or route["confidence"] < 0.5:
             return "I cannot help with that."
@@ -180,7 +180,7 @@ class Classifies(Loop):
 
 @works
 class ClassifiesByATool(Classifies):
-    def route(self, query):
+    def route(self, query: str) -> Any:
         tool = {"type": "function", "function": {"name": "route", "parameters": ROUTE}}
         completion = self.client.chat.completions.create(
             model=self.brief.model.name,
@@ -193,7 +193,7 @@ class ClassifiesByATool(Classifies):
 
 @works
 class AnswersInAStructure(Loop):
-    def limits(self):
+    def limits(self) -> dict[str, Any]:
         properties = {"thought": {"type": "string"}, "reply": {"type": "string"}}
         schema = {"type": "object", "properties": properties, "required": [*properties]}
         return {
@@ -203,7 +203,7 @@ class AnswersInAStructure(Loop):
             }
         }
 
-    def said(self, text):
+    def said(self, text: str) -> str:
         return json.loads(text)["reply"]
 
 
@@ -211,7 +211,7 @@ class AnswersInAStructure(Loop):
 class SummarisesByTheModel(Loop):
     """What lies before the latest message is summed up by the model."""
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         if self.messages:
             told = json.dumps(self.messages)
             asked = [{"role": "user", "content": f"Sum this conversation up:\n{told}"}]
@@ -227,7 +227,7 @@ class SummarisesByTheModel(Loop):
 class SummarisesItself(Loop):
     """Earlier messages are shortened, and only what was spoken is kept."""
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         spoken = [m for m in self.messages if m["role"] != "tool" and m.get("content")]
         self.messages = [{"role": m["role"], "content": m["content"][:60]} for m in spoken]
         return super().__call__(query)
@@ -235,7 +235,7 @@ class SummarisesItself(Loop):
 
 @works
 class PutsAllIntoOnePrompt(Loop):
-    def shown(self):
+    def shown(self) -> list[dict[str, Any]]:
         return [{"role": "user", "content": f"Conversation: {json.dumps(self.messages)}"}]
 
 
@@ -243,7 +243,7 @@ class PutsAllIntoOnePrompt(Loop):
 class AsksThreeTimes(Loop):
     """Takes what most of three answers to the same request say."""
 
-    def ask(self):
+    def ask(self) -> dict[str, Any]:
         answers = [super(AsksThreeTimes, self).ask() for _ in range(3)]
         return max(answers, key=lambda each: answers.count(each))
 
@@ -252,7 +252,7 @@ class AsksThreeTimes(Loop):
 class LooksAhead(Loop):
     """Reads something before its model asks for it."""
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         self.brief.tools["search_catalogue"](text="bees")
         return super().__call__(query)
 
@@ -261,7 +261,7 @@ class LooksAhead(Loop):
 class HasAWriter(Loop):
     """Another model writes the reply, from a draft."""
 
-    def said(self, text):
+    def said(self, text: str) -> str:
         asked = [{"role": "user", "content": f"Write this in the tone of our house:\n{text}"}]
         completion = self.client.chat.completions.create(
             model=self.brief.model.name, messages=asked
@@ -273,5 +273,5 @@ class HasAWriter(Loop):
 class UnpacksResults(Loop):
     """Its results are records, as a client of MCP gives them."""
 
-    def result(self, text):
+    def result(self, text: str) -> str:
         return json.dumps([{"type": "text", "text": text}])

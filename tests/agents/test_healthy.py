@@ -1,8 +1,13 @@
 """No agent that works is blamed by a rehearsal: it is played, or refused at once."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from maseval import commands
+from maseval.app.results.run_summary import RunResult
 from maseval.runs import RunFolder
 from tests.agents.healthy import HEALTHY
 from tests.agents.unplayable import UNPLAYABLE
@@ -10,7 +15,7 @@ from tests.agents.unplayable import UNPLAYABLE
 pytestmark = pytest.mark.needs(library="openai")
 
 
-def rehearse(agent, folder, **options):
+def rehearse(agent: Callable[..., Any] | type[Any], folder: Path, **options: int) -> RunResult:
     return commands.tau2.run(
         domain="library", num_tasks=3, agent=agent, rehearse="gold", output=folder, **options
     )

@@ -9,18 +9,18 @@ from tests.agents.loop import CLIENTS, Loop
 UNPLAYABLE: dict[str, Any] = {}
 
 
-def unplayable(agent):
+def unplayable(agent: type[Any]) -> type[Any]:
     UNPLAYABLE[agent.__name__] = agent
     return agent
 
 
 class _InText(Loop):
-    def system(self):
+    def system(self) -> dict[str, Any]:
         listed = "\n".join(f"{name}: {tool.__doc__}" for name, tool in self.brief.tools.items())
         rule = "To act, write Action: NAME {JSON}. To answer, write Answer: TEXT."
         return {"role": "system", "content": f"{self.brief.policy}\n{listed}\n{rule}"}
 
-    def write(self):
+    def write(self) -> str:
         messages = [self.system(), *self.messages]
         completion = self.client.chat.completions.create(
             model=self.brief.model.name, messages=messages
@@ -32,7 +32,7 @@ class _InText(Loop):
 class ReActsInText(_InText):
     """Asks again until its model writes an action or an answer."""
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         self.messages.append({"role": "user", "content": query})
         for _ in range(50):
             text = self.write()
@@ -51,7 +51,7 @@ class ReActsInText(_InText):
 class PassesTextOn(_InText):
     """Takes whatever is no action for its answer."""
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         self.messages.append({"role": "user", "content": query})
         text = self.write()
         self.messages.append({"role": "assistant", "content": text})
@@ -60,7 +60,7 @@ class PassesTextOn(_InText):
 
 @unplayable
 class AsksForFreeJson(_InText):
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         self.messages.append({"role": "user", "content": query})
         completion = self.client.chat.completions.create(
             model=self.brief.model.name,
@@ -74,7 +74,7 @@ class AsksForFreeJson(_InText):
 class CallsByOneTool(Loop):
     """Offers one tool for all others."""
 
-    def tools(self):
+    def tools(self) -> list[dict[str, Any]]:
         properties = {"name": {"type": "string"}, "arguments": {"type": "object"}}
         function = {
             "name": "call_tool",
@@ -83,7 +83,7 @@ class CallsByOneTool(Loop):
         }
         return [{"type": "function", "function": function}]
 
-    def carry_out(self, call):
+    def carry_out(self, call: dict[str, Any]) -> str:
         given = json.loads(call["function"]["arguments"])
         return self.call(given["name"], given["arguments"] or {})
 
@@ -92,14 +92,14 @@ class CallsByOneTool(Loop):
 class CompletesAText(Loop):
     """Uses the API before chat completions."""
 
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         completion = self.client.completions.create(model=self.brief.model.name, prompt=query)
         return completion.choices[0].text
 
 
 @unplayable
 class AsksAnthropic(Loop):
-    def __call__(self, query):
+    def __call__(self, query: str) -> str:
         from anthropic import Anthropic
 
         url = self.brief.model.base_url.removesuffix("/v1")

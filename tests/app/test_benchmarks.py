@@ -1,5 +1,7 @@
 """Commands that take any run ask its benchmark, by the name in the run's configuration."""
 
+from pathlib import Path
+
 import pytest
 
 from maseval.app.benchmarks import BenchmarkSupport, all_support, support_for
@@ -8,7 +10,7 @@ from maseval.core.scoring_options import ScoringOptions
 from maseval.runs import RunFolder
 
 
-def folder_of(benchmark, path):
+def folder_of(benchmark: str | None, path: Path) -> RunFolder:
     config = {"benchmark": benchmark, "tasks": {"": ["1"]}, "trials": 1, "data": {"x": {"f": "1"}}}
     with RunFolder.open(path / "run", config) as folder:
         return folder

@@ -3,8 +3,11 @@
 import inspect
 import json
 import tomllib
+import types
 import typing
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -38,7 +41,7 @@ Shelf.scripted_model = scripted_model
 
 
 @pytest.fixture
-def shelf(tmp_path, monkeypatch):
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A distribution as ``maseval new`` begins it, as if it were installed."""
     new("benchmark", "shelf", tmp_path)
     project = tomllib.loads((tmp_path / "shelf" / "pyproject.toml").read_text())["project"]
@@ -59,7 +62,7 @@ def shelf(tmp_path, monkeypatch):
     maseval.core.lazy._read.cache_clear()
 
 
-def said(*words, code=0):
+def said(*words: int | str, code: int = 0) -> str:
     """What a command says, which is not about another benchmark."""
     result = command(*words)
     assert result.exit_code == code, (words, result.output)
@@ -123,7 +126,7 @@ def test_every_command_takes_its_runs(shelf):
     assert (shelf / "runs/a/report.html").is_file()
 
 
-def names_in(annotation):
+def names_in(annotation: type[Any] | types.GenericAlias | types.UnionType) -> Iterator[Any]:
     """The classes of maseval that an annotation names."""
     meta = getattr(annotation, "__pydantic_generic_metadata__", {})
     annotation = meta.get("origin") or annotation

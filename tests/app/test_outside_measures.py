@@ -1,6 +1,8 @@
 """A benchmark from outside with several numbers, whose tasks are cases of user tasks."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -104,7 +106,7 @@ SUPPORT = BankSupport()
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     package, info = folder / "my_bank", folder / "my_bank-1.0.dist-info"
     for each in (package, info):
@@ -120,13 +122,13 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def installed(site, tmp_path, monkeypatch):
+def installed(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(site)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
 
 
-def ran(name, *more, module="my_bank"):
+def ran(name: str, *more: str, module: str = "my_bank") -> Any:
     done = maseval("run", f"{module}:Bank", "--output", f"runs/{name}", *more)
     assert done.exit_code == 0, done.stderr
     return done

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -83,7 +84,7 @@ odd = json:loads
 """
 
 
-def install(site):
+def install(site: Path) -> Path:
     package, info = site / "my_kiosk", site / "my_kiosk-1.0.dist-info"
     for folder in (package, info):
         folder.mkdir(parents=True)
@@ -95,7 +96,7 @@ def install(site):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder on the path of modules with the package, which is installed for good."""
     folder = tmp_path_factory.mktemp("site")
     install(folder)
@@ -103,7 +104,7 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def installed(site, tmp_path, monkeypatch):
+def installed(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(site)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer import testing
@@ -21,7 +22,7 @@ testing._get_command = functools.cache(testing._get_command)
 COMMAND = [sys.executable, "-m", "maseval.cli"]
 
 
-def maseval(*arguments):
+def maseval(*arguments: Path | float | str) -> Any:
     """Run a command in this process; gives ``exit_code``, ``stdout`` and ``stderr``."""
     result = testing.CliRunner().invoke(app, [str(one) for one in arguments], prog_name="maseval")
     if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -29,7 +30,9 @@ def maseval(*arguments):
     return result
 
 
-def started(*arguments, folder, **environment):
+def started(
+    *arguments: Path | int | str, folder: Path, **environment: str
+) -> subprocess.Popen[str]:
     """Start a command as a process."""
     return subprocess.Popen(
         [*COMMAND, *map(str, arguments)],
@@ -41,7 +44,7 @@ def started(*arguments, folder, **environment):
     )
 
 
-def ended(process):
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
     """The exit code of a process, and what it printed beyond the lines that were read already.
 
     ``communicate`` would lose what ``readline`` has read ahead, if two lines arrived together.
@@ -52,18 +55,18 @@ def ended(process):
     return process.wait(), out, errors.result()
 
 
-def finished(*arguments, folder, **environment):
+def finished(*arguments: Path | str, folder: Path, **environment: Any) -> tuple[int, str, str]:
     """Run a command as a process; gives its exit code, output and errors."""
     process = started(*arguments, folder=folder, **environment)
     out, errors = process.communicate(timeout=120)
     return process.returncode, out, errors
 
 
-def last_json(text):
+def last_json(text: str) -> dict[str, Any] | list[dict[str, Any]]:
     return json.loads(text.splitlines()[-1])
 
 
-def slow_agent(folder, delay, times=50):
+def slow_agent(folder: Path, delay: int, times: int = 50) -> list[str]:
     """Options for an agent that takes its time over every word."""
     script = folder / "slow.json"
     script.write_text(json.dumps(["One moment, please."] * times))
@@ -97,7 +100,7 @@ def agent(brief):
 """
 
 
-def held_agent(folder, free):
+def held_agent(folder: Path, free: int) -> tuple[list[str], Path]:
     """Return options for an agent that waits while a file ``hold`` exists, and that file.
 
     In the ``free`` first tasks it does not wait. For each task that waits there is a ``waits-*``.
@@ -108,7 +111,7 @@ def held_agent(folder, free):
     return ["--agent", f"{folder / 'held.py'}:agent", "--user", "scripted"], hold
 
 
-def wait_for_some(folder, count):
+def wait_for_some(folder: Path, count: int) -> None:
     """Wait until so many simulations of a run are recorded."""
     log = folder / "log.jsonl"
     wait_until(
@@ -117,7 +120,7 @@ def wait_for_some(folder, count):
     )
 
 
-def require_data():
+def require_data() -> None:
     """Skip the test where the files of tau2-bench cannot be had."""
     try:
         ensure_data_exists(verbose=0)

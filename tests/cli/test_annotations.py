@@ -1,6 +1,7 @@
 """``maseval tag``: tags and notes."""
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -11,7 +12,7 @@ from tests.runs.worlds import finished_run
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     finished_run(tmp_path / "runs" / "one", "a")
     finished_run(tmp_path / "runs" / "two", "a")
     monkeypatch.chdir(tmp_path)

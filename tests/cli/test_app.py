@@ -2,13 +2,15 @@
 
 import re
 import subprocess
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import typer
 from typer.main import get_command
 
-from maseval.cli.app import app
-from maseval.cli.command_line import exit_code
+from maseval.cli.app import AllCommands, app
+from maseval.cli.command_line import CommandGroup, PlainCommand, exit_code
 from maseval.core.exceptions import ConfigurationError, MASEvalError, ResultFileError
 from tests.cli.commandline import COMMAND, maseval
 
@@ -26,7 +28,9 @@ def test_a_group_describes_its_commands_as_they_describe_themselves(group, monke
         assert re.search(rf"│ {name} +{re.escape(first_line)} +│", listed), name
 
 
-def commands_of(command, name=()):
+def commands_of(
+    command: AllCommands | CommandGroup | PlainCommand, name: tuple[str, ...] = ()
+) -> Iterator[tuple[str, PlainCommand]]:
     """Yield every command that help shows, with its name."""
     if not hasattr(command, "list_commands"):
         yield " ".join(name), command
@@ -35,7 +39,7 @@ def commands_of(command, name=()):
         yield from commands_of(command.get_command(None, key), (*name, key))
 
 
-def options_of(command):
+def options_of(command: PlainCommand) -> list[Any]:
     """The options that the help of a command shows, beside --help."""
     # The command keeps its option for help, for all tests that follow.
     every = command.get_params(typer.Context(command, help_option_names=["-h", "--help"]))

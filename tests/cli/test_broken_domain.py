@@ -10,13 +10,13 @@ DESK = "helpdesk/helpdesk.py:DOMAIN"
 
 
 @pytest.fixture(autouse=True)
-def desk(tmp_path, monkeypatch):
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     assert maseval("new", "domain", "helpdesk").exit_code == 0
 
 
-def misspell_the_gold():
+def misspell_the_gold() -> None:
     tasks = Path("helpdesk/tasks.json")
     tasks.write_text(tasks.read_text().replace('"close_ticket"', '"close_tickets"'))
 

@@ -1,24 +1,27 @@
 """``--cache``: fewer requests, and a record that says where the answers came from."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import commands
 from maseval.runs import RunFolder
-from maseval.testing.provider_server import OpenAIProtocol, ProviderServer, Reply, serving
+from maseval.testing.provider_server import OpenAIProtocol, ProviderServer, Reply, Request, serving
 from tests.cli.commandline import last_json, maseval
 
 WORDS = "came from a cache: trials are not independent, and the interval is too narrow"
 
 
 class SameAnswer(ProviderServer):
-    def reply_to(self, request):
+    def reply_to(self, request: Request) -> Reply:
         return Reply(OpenAIProtocol.text("One moment, please."))
 
 
 @pytest.fixture
-def server(tmp_path, monkeypatch):
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SameAnswer]:
     pytest.importorskip("openai")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
@@ -26,7 +29,7 @@ def server(tmp_path, monkeypatch):
         yield server
 
 
-def run(server, name, *more):
+def run(server: SameAnswer, name: str, *more: str) -> Any:
     return maseval(
         *("tau2", "run", "--domain", "library", "-n", "2", "--max-steps", "6"),
         *("--user", "scripted", "--agent-model", "mine", "--base-url", f"{server.url}/v1"),
@@ -34,7 +37,7 @@ def run(server, name, *more):
     )
 
 
-def words_of(result):
+def words_of(result: Any) -> str:
     return " ".join(result.stdout.split())
 
 

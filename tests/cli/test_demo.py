@@ -9,7 +9,7 @@ from tests.cli.commandline import maseval
 
 
 @pytest.fixture
-def no_data_anywhere(tmp_path, monkeypatch):
+def no_data_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An empty cache, a source that does not exist, and no network."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("MASEVAL_TAU2_DATA", str(tmp_path / "nowhere.zip"))

@@ -3,6 +3,7 @@
 import io
 import re
 import time
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -15,7 +16,7 @@ from maseval.core.call_policy import Wait
 from maseval.core.outcome import Outcome, Simulation
 
 
-def moment(*tasks, ran=10, **given):
+def moment(*tasks: str, ran: int = 10, **given: str) -> RunProgress:
     """Ten of forty are done, six of them passed, one failed; these are under way for 34 s."""
     progress = RunProgress(40)
     for number in range(ran):
@@ -32,7 +33,7 @@ def moment(*tasks, ran=10, **given):
     return progress
 
 
-def drawn(renderable):
+def drawn(renderable: Any) -> str:
     console = Console(file=io.StringIO(), width=100)
     console.print(renderable)
     return console.file.getvalue()

@@ -1,6 +1,9 @@
 """Runs that cannot succeed: they say so before the first simulation, or as soon as it shows."""
 
 import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,19 +17,19 @@ SCRIPTED = ("--user", "scripted")
 
 
 @pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path, monkeypatch):
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
 @pytest.fixture
-def dead_address():
+def dead_address() -> Iterator[str]:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and nobody listens
         yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
 
-def said(result):
+def said(result: Any) -> str:
     return " ".join(result.stderr.split())
 
 

@@ -1,6 +1,8 @@
 """``maseval tau2 run --dry-run``: what would run, and what it would cost."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +15,13 @@ MODELS = ("--agent-model", "scripted/echo", "--user-model", "scripted/echo")
 pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
-def planned(*options):
+def planned(*options: Path | int | str) -> dict[str, Any]:
     result = maseval(*LIBRARY, *options, "--dry-run", "--json")
     assert result.exit_code == 0, result.stderr
     return json.loads(result.stdout)
 
 
-def prompt_of_the_agent():
+def prompt_of_the_agent() -> int:
     """The characters of system prompt and tools that a model is sent."""
     requests = []
 
@@ -33,7 +35,7 @@ def prompt_of_the_agent():
     return requests[0]
 
 
-def plain(text):
+def plain(text: str) -> str:
     return " ".join(text.split())
 
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from tests.cli.commandline import last_json, maseval
 PAGE = Path(__file__).parents[2] / "docs/errata.md"
 
 
-def words(result):
+def words(result: Any) -> str:
     """All that was printed, however it was wrapped."""
     return " ".join(result.stdout.split())
 

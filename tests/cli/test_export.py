@@ -1,6 +1,7 @@
 """``maseval export``."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +10,7 @@ from tests.frames.recordings import library_run
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library_run(trials=1, output=tmp_path_factory.mktemp("runs") / "one").folder
 
 

@@ -1,12 +1,14 @@
 """Runs of what failed in an earlier run, and the errors of tools across a run."""
 
+from pathlib import Path
+
 import pytest
 
 from maseval.runs import RunFolder
 from tests.cli.commandline import last_json, maseval
 
 
-def plain(text):
+def plain(text: str) -> str:
     """The words, however the lines are broken."""
     return " ".join(text.split())
 
@@ -15,13 +17,13 @@ NOISY = ("--agent", "noisy", "--agent-args", "error_rate=0.5", "--domain", "libr
 
 
 @pytest.fixture
-def earlier(tmp_path):
+def earlier(tmp_path: Path) -> Path:
     folder = tmp_path / "runs" / "earlier"
     assert maseval("tau2", "run", *NOISY, "--output", folder).exit_code == 0
     return folder
 
 
-def failures(folder):
+def failures(folder: Path) -> set[str]:
     reports = RunFolder.read(folder).reports()
     return {each["task_id"] for each in reports if each["eval"][0]["reward"] < 1}
 

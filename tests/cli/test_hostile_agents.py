@@ -2,6 +2,9 @@
 
 import json
 import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +15,7 @@ RUN = ("tau2", "run", "library", "--num-tasks", "3", "--user", "scripted", "--ma
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path: Path) -> Callable[..., Any]:
     def with_agent(text, *options):
         (tmp_path / "my_agent.py").write_text(textwrap.dedent(text))
         given = (*RUN, "--agent", "my_agent.py:agent", "--output", "r", *options)
@@ -21,7 +24,7 @@ def run(tmp_path):
     return with_agent
 
 
-def statuses(tmp_path):
+def statuses(tmp_path: Path) -> list[str]:
     return list(RunFolder.read(tmp_path / "r").recorded.values())
 
 

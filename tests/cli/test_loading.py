@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ PAGES = ("maseval.report", "maseval.view", "html", "xml")
 RICH = ("rich.markdown", "markdown_it", "rich.traceback", "rich.syntax", "pygments")
 
 
-def loaded(program, *modules, **options):
+def loaded(program: str, *modules: str, **options: Any) -> list[str]:
     """Name those of the modules, and of modules in them, that a program has loaded at its end."""
     program = (
         f"try:\n    {program}\nexcept SystemExit: pass\nimport sys\nprint()\nprint(*sys.modules)"
@@ -27,7 +28,7 @@ def loaded(program, *modules, **options):
     return [name for name in names if f"{name}.".startswith(tuple(f"{each}." for each in modules))]
 
 
-def command(*words):
+def command(*words: str) -> str:
     return f"from maseval.cli.app import app; app({list(words)})"
 
 

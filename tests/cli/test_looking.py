@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,25 +12,26 @@ from maseval.app.results.run_summary import RunResult
 from maseval.cli import show as cli_show
 from maseval.commands import show, tau2
 from maseval.core.callbacks import FileResultLogger
+from maseval.core.outcome import Outcome
 from tests.cli.commandline import maseval, require_data
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("looking")
 
 
 @pytest.fixture(scope="module")
-def noisy(folder) -> RunResult:
+def noisy(folder: Path) -> RunResult:
     return tau2.run(domain="library", agent="noisy", trials=3, output=folder / "runs" / "noisy")
 
 
 @pytest.fixture(autouse=True)
-def beside_the_runs(folder, noisy, monkeypatch):
+def beside_the_runs(folder: Path, noisy: RunResult, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
-def a_task(noisy, outcome):
+def a_task(noisy: RunResult, outcome: str) -> Outcome:
     return next(line for line in show(noisy.folder).lines if line.kind == outcome)
 
 
@@ -163,7 +165,7 @@ def test_what_is_not_there_is_told_with_what_is(arguments, words):
     assert words in result.stderr
 
 
-def edited(path, **changes):
+def edited(path: Path, **changes: float) -> None:
     results = json.loads(path.read_text())
     results["simulations"][0]["reward_info"].update(changes)
     path.write_text(json.dumps(results))

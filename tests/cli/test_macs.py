@@ -1,6 +1,8 @@
 """``maseval macs``, with scripted models in files."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,23 +14,25 @@ pytestmark = pytest.mark.data
 
 
 @pytest.fixture(autouse=True)
-def with_the_data_in_a_folder_of_its_own(tmp_path, monkeypatch, macs_data):
+def with_the_data_in_a_folder_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macs_data: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("MASEVAL_MACS_DATA", str(macs_data))
 
 
-def rows(*answers):
+def rows(*answers: str) -> str:
     return json.dumps([{"assertion": "a", "answer": each, "evidence": "e"} for each in answers])
 
 
-def scripted(name, *replies):
+def scripted(name: str, *replies: str) -> str:
     with open(f"{name}.json", "w", encoding="utf-8") as file:
         json.dump(list(replies), file)
     return f"scripted/{name}.json"
 
 
-def models(judge=("TRUE", "TRUE")):
+def models(judge: tuple[str, str] = ("TRUE", "TRUE")) -> list[str]:
     return [
         *("--agent-model", scripted("agent", "It is done.")),
         *("--user-model", scripted("user", '{"text": "Thanks </stop>"}')),
@@ -36,7 +40,7 @@ def models(judge=("TRUE", "TRUE")):
     ]
 
 
-def run(output, *options, judge=("TRUE", "TRUE")):
+def run(output: str, *options: int | str, judge: tuple[str, str] = ("TRUE", "TRUE")) -> Any:
     return maseval("macs", "run", "-d", "travel", "-o", output, *options, *models(judge))
 
 

@@ -5,6 +5,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +33,7 @@ main()
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a run with a note that no small character set has."""
     folder = tmp_path_factory.mktemp("runs") / "run"
     maseval(
@@ -41,7 +44,7 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture
-def call_main(monkeypatch):
+def call_main(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """Call ``maseval`` as installed, with standard streams of this encoding."""
 
     def call(encoding, *arguments):

@@ -2,6 +2,7 @@
 
 import errno
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -10,12 +11,12 @@ from maseval.runs.exceptions import RunWriteError, writing
 from tests.cli.commandline import last_json, maseval
 
 
-def plain(text):
+def plain(text: str) -> str:
     return " ".join(text.split())
 
 
 @pytest.fixture
-def at_home(tmp_path, monkeypatch):
+def at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

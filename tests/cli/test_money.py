@@ -1,6 +1,7 @@
 """What a run costs: prices, budgets in money, and where the cost is shown."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -11,12 +12,12 @@ pytestmark = pytest.mark.usefixtures("in_a_folder_of_its_own")
 
 
 @pytest.fixture
-def agent(tmp_path):
+def agent(tmp_path: Path) -> list[str]:
     return slow_agent(tmp_path, 0)
 
 
 @pytest.fixture
-def prices(tmp_path):
+def prices(tmp_path: Path) -> tuple[str, str]:
     (tmp_path / "prices.json").write_text(
         json.dumps({f"scripted/{tmp_path}/slow.json": {"input": 10, "output": 30}})
     )

@@ -2,6 +2,8 @@
 
 import json
 import textwrap
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,12 +56,12 @@ AGENTS = """\
 
 
 @pytest.fixture(autouse=True)
-def in_a_folder_with_agents(tmp_path, monkeypatch):
+def in_a_folder_with_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_agent.py").write_text(textwrap.dedent(AGENTS))
 
 
-def plain(text):
+def plain(text: str) -> str:
     return " ".join(text.replace("│", " ").split())
 
 
@@ -189,7 +191,7 @@ REHEARSED = """\
 REHEARSAL = ("tau2", "run", "--domain", "library", "-n", 2, "--rehearse", "gold", "--max-steps", 40)
 
 
-def rehearsed(tmp_path, function, *options):
+def rehearsed(tmp_path: Path, function: str, *options: Path | str) -> Any:
     pytest.importorskip("openai")
     (tmp_path / "rehearsed.py").write_text(textwrap.dedent(REHEARSED))
     return maseval(*REHEARSAL, "--agent", f"rehearsed.py:{function}", "--json", *options)

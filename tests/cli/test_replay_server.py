@@ -1,27 +1,31 @@
 """``maseval replay-server`` as a process: what it prints, how it ends, and how it fails."""
 
+import enum
 import re
 import signal
+import subprocess
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 from maseval.server import ReplayServer
 from tests.cli.commandline import ended, maseval, started
-from tests.server.provider import ask, asking, provider, saying
+from tests.server.provider import Provider, ask, asking, provider, saying
 from tests.waiting import wait_until
 
 
 @pytest.fixture
-def upstream():
+def upstream() -> Iterator[Provider]:
     with provider() as running:
         running.will(saying("1"))
         yield running
 
 
 @pytest.fixture
-def answers(tmp_path, upstream):
+def answers(tmp_path: Path, upstream: Provider) -> Path:
     """A folder with answers to "one" and "two"."""
     path = tmp_path / "answers"
     with ReplayServer(path, record=True, upstream=upstream.url) as server:
@@ -33,18 +37,18 @@ def answers(tmp_path, upstream):
 class Running:
     """A server as a process; ``said`` is what it has printed before it was of use."""
 
-    def __init__(self, process):
+    def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         self.said = [process.stdout.readline() for _ in range(2)]
         self.url = re.search(r"http://\S+/v1", self.said[0])[0]
 
-    def end(self, number=signal.SIGINT):
+    def end(self, number: enum.IntEnum = signal.SIGINT) -> tuple[int, str, str]:
         self.process.send_signal(number)
         return ended(self.process)
 
 
 @contextmanager
-def running(*arguments, folder, **environment):
+def running(*arguments: str, folder: Path, **environment: str) -> Iterator[Running]:
     process = started(
         "replay-server", *arguments, "--port", 0, folder=folder, **{"COLUMNS": "300", **environment}
     )
@@ -127,7 +131,7 @@ def test_a_second_signal_gives_up_what_is_being_recorded(answers, tmp_path, upst
     assert sorted(answers.rglob("*.json")) == before
 
 
-def _asked_in_vain(url):
+def _asked_in_vain(url: str) -> None:
     with pytest.raises(OSError):
         ask(url, asking("three"))
 

@@ -2,6 +2,7 @@
 
 import io
 import re
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -18,7 +19,7 @@ from maseval.runs import Simulation
 from maseval.stats import Difference, Estimate, FlipTest, GroupSummary, Interval, Pair
 
 
-def summary(*names, failed=0, trials=4):
+def summary(*names: str, failed: int = 0, trials: int = 4) -> RunSummary:
     measured = [
         Estimate(k, 0.8 / k, Interval(0.5 / k, 0.9 / k, 0.95, "made up"))
         for k in range(1, trials + 1)
@@ -30,7 +31,7 @@ def summary(*names, failed=0, trials=4):
     return RunSummary(groups, 0.95, [], "method")
 
 
-def drawn(table, width):
+def drawn(table: Any, width: int) -> str:
     console = Console(file=io.StringIO(), width=width)
     print_parts([table], console)
     return console.file.getvalue()

@@ -8,6 +8,9 @@ import signal
 import subprocess
 import termios
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -154,7 +157,9 @@ def test_a_fault_that_every_task_shares_stops_the_run():
     assert "every other task" in told["stopped"] and "no such key" in told["stopped"]
 
 
-def told_in(folder):
+def told_in(
+    folder: Path,
+) -> Iterator[tuple[str, int, list[dict[str, Any]], list[tuple[str, str, None]]]]:
     """What was said and done in every simulation, and how it was judged."""
     for report in RunFolder.read(folder).reports():
         messages = report["traces"]["environment"]["simulation"]["messages"]

@@ -1,6 +1,7 @@
 """No key reaches a file or the terminal, however it was given and wherever it is repeated."""
 
 import zipfile
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,14 @@ LIBRARY = ("tau2", "run", "--domain", "library", "--num-tasks", 2, "--user", "sc
 ADDRESS = f"http://me:{CANARIES['password']}@localhost:1/{CANARIES['path']}/v1/{CANARIES['tail']}"
 
 
-def talkative(name, *, api_key=None, base_url=None, seed=None, **options):
+def talkative(
+    name: str,
+    *,
+    api_key: str | None = None,
+    base_url: str | None = None,
+    seed: int | None = None,
+    **options: Any,
+) -> ScriptedModelAdapter:
     """A model that tells everything it was given, and then fails in the same words."""
     others = [CANARIES[name] for name in ("environment", "header", "variable")]
     told = f"{api_key} {base_url} {' '.join(others)}"
@@ -140,7 +148,7 @@ agent_model = ["chatty/speaks", "chatty/fails"]
 """
 
 
-def chatty(name, *, seed=None, **options):
+def chatty(name: str, *, seed: int | None = None, **options: Any) -> ScriptedModelAdapter:
     """A model that prints its options and the variables, and may fail in the same words."""
     told = f"{options} {SET}"
     reply = RuntimeError(f"401 for {told}") if name == "fails" else told

@@ -6,11 +6,14 @@ import re
 import signal
 import subprocess
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from maseval.app.results.run_summary import RunResult
 from maseval.benchmark.tau2 import load_tasks
 from maseval.benchmark.tau2.app.running import mcp
 from maseval.benchmark.tau2.players.scripted import GOODBYE, request_for
@@ -28,38 +31,40 @@ LIBRARY = ("tau2", "mcp", "--domain", "library", "--task-id", LIBRARY_TASK)
 
 
 @pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path, monkeypatch):
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     # However slow the machine is: a server goes when the test says so, see ``played``.
     monkeypatch.setattr(mcp, "_LINGER_SECONDS", 300.0)
     monkeypatch.setattr(mcp, "_ABSENCE_SECONDS", 300.0)
 
 
-def actions_of(domain, task_id):
+def actions_of(domain: str, task_id: str) -> list[tuple[str, dict[str, Any]]]:
     (task,) = [task for task in load_tasks(domain) if str(task.id) == task_id]
     return [(one["name"], one["arguments"]) for one in task.evaluation_data["actions"]]
 
 
-def report_in(folder):
+def report_in(folder: str) -> dict[str, Any]:
     (report,) = RunFolder.read(folder).reports()
     return report
 
 
-def calls_in(folder):
+def calls_in(folder: str) -> list[tuple[str, dict[str, Any]]]:
     messages = report_in(folder)["traces"]["environment"]["simulation"]["messages"]
     return [(c["name"], c["arguments"]) for m in messages for c in m.get("tool_calls") or ()]
 
 
-def texts_in(folder):
+def texts_in(folder: str) -> list[tuple[str, str]]:
     messages = report_in(folder)["traces"]["environment"]["simulation"]["messages"]
     return [(m["role"], m["content"]) for m in messages if m["role"] != "tool" and m["content"]]
 
 
-async def say(client, text):
+async def say(client: Any, text: str) -> str:
     return await text_of(client, "reply_to_customer", {"text": text})
 
 
-async def solve(client, domain="library", task_id=LIBRARY_TASK):
+async def solve(
+    client: Any, domain: str = "library", task_id: str = LIBRARY_TASK
+) -> tuple[str, str]:
     """Carry out the reference solution; gives the first words and the last."""
     opening = await text_of(client, "read_customer")
     for name, arguments in actions_of(domain, task_id):
@@ -67,11 +72,13 @@ async def solve(client, domain="library", task_id=LIBRARY_TASK):
     return opening, await say(client, GOODBYE)
 
 
-async def read_only(client):
+async def read_only(client: Any) -> str:
     return await text_of(client, "read_customer")
 
 
-def played(work, lingers=False, **options):
+def played(
+    work: Callable[..., Any], lingers: bool = False, **options: Any
+) -> tuple[Any, RunResult]:
     """Play a simulation by HTTP within this process; gives what came of the work and of it."""
     address, result = Future(), Future()
 
@@ -100,7 +107,9 @@ def played(work, lingers=False, **options):
     return done, ended
 
 
-def played_by_stdio(work, *options, mode="auto", errors="errors.txt"):
+def played_by_stdio(
+    work: Callable[..., Any], *options: int | str, mode: str = "auto", errors: str = "errors.txt"
+) -> tuple[Any, str]:
     """Play a simulation with a process that the client starts; gives the work and its errors."""
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -205,17 +214,17 @@ HANDSHAKE = {
 }
 
 
-def request(number, method, **params):
+def request(number: int, method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
 
 
-def answer_to(message, process):
+def answer_to(message: dict[str, Any], process: subprocess.Popen[str]) -> dict[str, Any] | None:
     process.stdin.write(json.dumps(message) + "\n")
     process.stdin.flush()
     return json.loads(process.stdout.readline()) if "id" in message else None
 
 
-def begun_by_stdio(folder):
+def begun_by_stdio(folder: Path) -> tuple[subprocess.Popen[str], list[dict[str, Any]]]:
     """A process in which the agent has read its customer and is now at work, and its answers."""
     process = subprocess.Popen(
         [*COMMAND, *LIBRARY, "--user", "scripted", "--output", "run"],
@@ -442,13 +451,13 @@ def test_a_server_is_for_one_task():
     assert result.exit_code == 2 and "one task, not 2" in result.stderr
 
 
-def call_line(number, arguments):
+def call_line(number: int, arguments: str) -> str:
     """A line that calls a tool; its id comes last, after all that may be nested."""
     params = f'{{"name": "search_catalogue", "arguments": {arguments}}}'
     return f'{{"params": {params}, "jsonrpc": "2.0", "method": "tools/call", "id": {number}}}'
 
 
-def nested(levels):
+def nested(levels: int) -> str:
     return f'{{"text": {"[" * levels}"]}}"{"]" * levels}}}'
 
 

@@ -1,6 +1,8 @@
 """``maseval tau2 play``, typed into a pipe."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,7 +17,9 @@ GOLD = [
 ]
 
 
-def played(folder, *lines, options=(), domain="library"):
+def played(
+    folder: Path, *lines: str, options: list[str] | tuple[Any, ...] = (), domain: str = "library"
+) -> Any:
     arguments = ["tau2", "play", "--domain", domain, "--output", str(folder), *options]
     typed = "".join(f"{line}\n" for line in lines)
     return CliRunner().invoke(app, arguments, input=typed, prog_name="maseval")
@@ -53,7 +57,7 @@ def test_mistakes_at_the_keyboard_are_explained_and_recorded_nowhere(tmp_path):
     assert not any(each.get("tool_calls") for each in messages)
 
 
-def recorded_messages(folder):
+def recorded_messages(folder: Path) -> list[dict[str, Any]]:
     [report] = RunFolder.read(folder).reports()
     return report["traces"]["environment"]["simulation"]["messages"]
 

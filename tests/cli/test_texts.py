@@ -14,7 +14,7 @@ NOT_COMPARABLE = "Not comparable with published numbers"
 
 
 @pytest.fixture(autouse=True)
-def no_texts_here(tmp_path, monkeypatch):
+def no_texts_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MASEVAL_TAU2_TEXTS", raising=False)
     monkeypatch.setenv("MASEVAL_OFFLINE", "1")
@@ -22,11 +22,11 @@ def no_texts_here(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def here(monkeypatch, shared_data):
+def here(monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> None:
     monkeypatch.setenv("MASEVAL_TAU2_TEXTS", str(shared_data / "tau2-texts"))
 
 
-def texts_of(name):
+def texts_of(name: str) -> dict[str, str]:
     return RunFolder.read(name).config.values["texts"]
 
 

@@ -1,16 +1,18 @@
 """Commands that say how far a number can be trusted."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from maseval.commands import show, tau2
+from maseval.core.outcome import Outcome
 from tests.cli.commandline import last_json, maseval
 from tests.noisy_runs import noisy_run
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trust")
     for name, rate in (("careful", 0.05), ("hurried", 0.4)):
         noisy_run(folder / "runs" / name, rate)
@@ -20,12 +22,12 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(autouse=True)
-def beside_the_runs(folder, monkeypatch):
+def beside_the_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
 
 
 @pytest.fixture(scope="module")
-def failed(folder):
+def failed(folder: Path) -> Outcome:
     lines = show(folder / "runs" / "hurried", explain=False).lines
     return next(line for line in lines if line.kind == "fail")
 

@@ -2,8 +2,10 @@
 
 import base64
 import json
+from collections.abc import Mapping
 from io import BytesIO
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -51,15 +53,15 @@ NINE_KEYS = (*WHAT, *HOW, "eval", "task")
 
 
 class Everything(EnvironmentCallback, AgentCallback):
-    def __init__(self):
+    def __init__(self) -> None:
         self.seen = []
 
-    def on_event(self, event_name, **data):
+    def on_event(self, event_name: str, **data: object) -> None:
         self.seen.append((event_name, sorted(data)))
 
 
 class Echo(AgentAdapter):
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         return query
 
 
@@ -77,20 +79,20 @@ def test_an_observer_of_all_events_needs_one_method():
 
 
 class OldBar(ProgressBarCallback):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
         self.drawn = []
 
-    def _initialize_progress_bar(self):
+    def _initialize_progress_bar(self) -> None:
         self.drawn.append(f"0/{self.total}")
 
-    def _update_description(self, desc):
+    def _update_description(self, desc: str) -> None:
         self.drawn.append(desc)
 
-    def _update_progress(self, current, status):
+    def _update_progress(self, current: int, status: str) -> None:
         self.drawn.append(f"{current}: {status}")
 
-    def _close_progress_bar(self):
+    def _close_progress_bar(self) -> None:
         self.drawn.append("closed")
 
 
@@ -109,13 +111,13 @@ def test_a_progress_bar_with_the_hooks_of_maseval_is_drawn():
 
 
 class OldLogger(ResultLogger):
-    def log_iteration(self, report):
+    def log_iteration(self, report: Mapping[str, object]) -> None:
         pass
 
-    def finalize(self):
+    def finalize(self) -> None:
         pass
 
-    def validate(self):
+    def validate(self) -> bool:
         return True
 
 
@@ -132,10 +134,10 @@ def test_callbacks_take_a_benchmark_whose_tasks_are_a_plain_list(make):
 
 
 class Configured(BenchmarkCallback):
-    def __init__(self, level):
+    def __init__(self, level: int) -> None:
         self.level = level
 
-    def gather_config(self):
+    def gather_config(self) -> dict[str, int]:
         return {"level": self.level}
 
 
@@ -151,7 +153,7 @@ def test_a_callback_that_has_a_configuration_is_in_the_report():
 
 
 class Impatient(LLMUser):
-    def respond(self, message):
+    def respond(self, message: str) -> str:
         answer = super().respond(message)
         self._stopped = True
         return answer
@@ -271,7 +273,7 @@ def test_a_coupled_company_points_at_its_phone_in_copies_and_after_an_update_too
 
 
 class _Picture:
-    def save(self, file, format):
+    def save(self, file: BytesIO, format: str) -> None:
         file.write(b"bytes of " + format.encode())
 
 

@@ -1,9 +1,13 @@
 """Differences from MASEval that the manual lists, and that no other test shows."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from maseval import BenchmarkCallback, ScriptedModelAdapter, SequentialTaskQueue, Task, TaskProtocol
 from maseval.benchmark.tau2 import compute_pass_at_k, compute_pass_hat_k
+from maseval.core.agent import AgentAdapter
 from maseval.core.call_policy import CallPolicy
 from maseval.core.provider_errors import OverloadedError
 from tests.core.worlds import Shop
@@ -12,11 +16,13 @@ from tests.core.worlds import Shop
 class Asking(Shop):
     """Asks a model whose provider is overloaded so often, without waiting in between."""
 
-    def __init__(self, failures, **options):
+    def __init__(self, failures: int, **options: Any) -> None:
         super().__init__(**options)
         self.failures = failures
 
-    def run_agents(self, agents, task, environment, query):
+    def run_agents(
+        self, agents: Sequence[AgentAdapter], task: Task, environment: Any, query: str
+    ) -> Any:
         busy = OverloadedError("", provider="acme")
         model = ScriptedModelAdapter([*[busy] * self.failures, "done"])
         model.policy = CallPolicy(sleep=lambda seconds: None)
@@ -62,7 +68,7 @@ def test_a_report_has_further_keys():
     assert list(report)[9:] == further and (report["final_answer"], report["seed"]) == ("did a", 3)
 
 
-def trials(*passed):
+def trials(*passed: bool) -> list[dict[str, Any]]:
     """Reports of task ``a`` with these outcomes, and two passes of task ``b``."""
     outcomes = [*(("a", each) for each in passed), ("b", True), ("b", True)]
     return [

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -48,7 +49,7 @@ CALLS = [
 ]
 
 
-def module(name):
+def module(name: str) -> ModuleType:
     return import_module(f"maseval.{name}")
 
 

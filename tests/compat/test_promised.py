@@ -6,6 +6,7 @@ Names that begin with an underscore are not promised, and neither are the parts 
 
 import inspect
 from importlib import import_module
+from typing import Any
 
 import pytest
 
@@ -384,7 +385,7 @@ PARAMETERS = """
 """
 
 
-def rows(table):
+def rows(table: str) -> list[tuple[str, list[str]]]:
     """The table's rows, each a dotted name and the words after it; indented lines continue one."""
     joined = table.replace("\n            ", " ").replace("\n        ", " ")
     return [
@@ -393,7 +394,7 @@ def rows(table):
     ]
 
 
-def resolve(path):
+def resolve(path: str) -> type[Any]:
     parts = path.split(".")
     for length in range(len(parts), 0, -1):
         try:

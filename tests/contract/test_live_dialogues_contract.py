@@ -8,6 +8,7 @@ beside calls, empty lines and limits are strewn in, each where a seed of the dia
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -16,7 +17,9 @@ import pytest
 
 from maseval import ChatResponse
 from maseval.benchmark.tau2.data_loader import build_tasks, load_raw_task, load_raw_tasks
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.texts.loading import load_texts
+from maseval.benchmark.tau2.texts.texts import Texts
 from tests.benchmark.tau2.rooms import Live, simulation
 from tests.contract.replay import Vector, assert_same, records, sha256
 
@@ -43,7 +46,7 @@ class Line:
     content: str | None
     calls: list[Vector] = field(default_factory=list)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.is_empty = not (self.content or "").strip() and not self.calls
 
 
@@ -56,20 +59,20 @@ class Dialogue:
     counts_state: bool
 
 
-def unknown_tool(rng, has_tools=True):
+def unknown_tool(rng: Random, has_tools: bool = True) -> dict[str, Any]:
     name = rng.choice(["no_such_tool", "Get_User_Details", "respond"])
     text = f"Error: Tool '{name}' not found." if has_tools else "Error: User tools not available"
     answer = {"content": text, "error": True, "exc_type": "ValueError"}
     return {"tool": name, "arguments": {"of": 1}, **answer}
 
 
-def broken_arguments(rng, steps):
+def broken_arguments(rng: Random, steps: list[dict[str, Any]]) -> dict[str, Any]:
     name = rng.choice(steps)["tool"] or "calculate"
     answer = {"content": None, "error": True, "exc_type": "TypeError"}
     return {"tool": name, "arguments": rng.choice(['{"a": ', "[1]", '"red"']), **answer}
 
 
-def compose(version, sequence, solo):
+def compose(version: str, sequence: dict[str, Any], solo: bool) -> Dialogue:
     """Put the calls of a recorded sequence into a dialogue."""
     rng = Random(f"{version} {sequence['seq']} {solo}")
     steps = sequence["steps"]
@@ -136,7 +139,7 @@ def compose(version, sequence, solo):
 class Referee:
     """The original's rules: who hears what, what counts, and what ends a dialogue."""
 
-    def __init__(self, version, dialogue, start):
+    def __init__(self, version: str, dialogue: Dialogue, start: tuple[str, str | None]) -> None:
         self.version, self.dialogue = version, dialogue
         self.limit = dialogue.options.get("max_invocations", 200)
         self.most_errors = dialogue.options.get("max_errors", 10)
@@ -150,7 +153,7 @@ class Referee:
                 break
             self.hear(line)
 
-    def hear(self, line):
+    def hear(self, line: Line) -> None:
         self.asked.append((line.side, len(self.messages)))
         alone = self.dialogue.solo
         done = alone and any(each["tool"] == "done" for each in line.calls)
@@ -173,7 +176,7 @@ class Referee:
         if calls and not self.reason:
             self.answer(calls)
 
-    def answer(self, calls):
+    def answer(self, calls: list[dict[str, Any]]) -> None:
         for each in calls:
             self.messages.append(("tool", each["content"], each))
             self.errors += self.version == "1.0.1" and each["error"]
@@ -182,13 +185,13 @@ class Referee:
         self.steps += 1
         self.check_limits()
 
-    def check_limits(self):
+    def check_limits(self) -> None:
         if self.steps >= self.limit:
             self.reason = "max_steps"
         if self.errors >= self.most_errors:
             self.reason = "too_many_errors"
 
-    def reward(self, start, gold):
+    def reward(self, start: tuple[str, str | None], gold: dict[str, Any] | None) -> float:
         if self.reason not in ("user_stop", "agent_stop"):
             return 0.0
         if self.messages[-1][2]:  # its call is not answered, so nothing can be made again
@@ -204,7 +207,7 @@ class Referee:
         return float(told and acted and (self.state == start or not self.dialogue.counts_state))
 
 
-def chat(line):
+def chat(line: Line) -> ChatResponse:
     if not line.calls:
         return ChatResponse(line.content)
     return ChatResponse(
@@ -225,7 +228,14 @@ def chat(line):
     )
 
 
-def play(recorded, domain, dialogue, sequence, gold, texts):
+def play(
+    recorded: tuple,
+    domain: Domain,
+    dialogue: Dialogue,
+    sequence: dict[str, Any],
+    gold: dict[str, Any] | None,
+    texts: Texts,
+) -> tuple[Live, dict[str, Any]]:
     raw = dict(
         load_raw_task(domain, sequence["task_id"], version=recorded.version)
         if sequence["task_id"]
@@ -258,7 +268,14 @@ def play(recorded, domain, dialogue, sequence, gold, texts):
     return live, report
 
 
-def found_differences(recorded, referee, live, report, start, gold):
+def found_differences(
+    recorded: tuple,
+    referee: Referee,
+    live: Live,
+    report: dict[str, Any],
+    start: tuple[str, str | None],
+    gold: dict[str, Any] | None,
+) -> Iterator[tuple[str, Any, Any]]:
     """One line of text for each thing that came out differently."""
     if referee.failure:
         yield "status", report["status"], referee.failure
@@ -286,14 +303,16 @@ def found_differences(recorded, referee, live, report, start, gold):
     yield from request_differences(recorded, referee, live, messages)
 
 
-def live_steps(recording):
+def live_steps(recording: dict[str, Any]) -> int:
     """Messages of a side count one each, and the answers to one message count one together."""
     roles = [message["role"] for message in recording["messages"]]
     rounds = sum(one == "tool" != before for before, one in zip(["", *roles], roles, strict=False))
     return sum(role != "tool" for role in roles) + rounds - bool(roles)
 
 
-def request_differences(recorded, referee, live, messages):
+def request_differences(
+    recorded: tuple, referee: Referee, live: Live, messages: list[dict[str, Any]]
+) -> Iterator[tuple[str, int | list[Any], int | list[Any]]]:
     for side, name in (("assistant", "agent_model"), ("user", "user_simulator")):
         requests = live.requests(name)
         heard = [messages[:at] for asked, at in referee.asked if asked == side]
@@ -303,7 +322,9 @@ def request_differences(recorded, referee, live, messages):
             yield "request", [plain(each) for each in request["messages"][1:]], wanted
 
 
-def plain(message):
+def plain(
+    message: dict[str, Any],
+) -> tuple[str, str | None, list[tuple[str, str, dict]], str | None]:
     calls = message.get("tool_calls") or ()
     return (
         message["role"],
@@ -313,7 +334,9 @@ def plain(message):
     )
 
 
-def view(messages, side, version):
+def view(
+    messages: list[dict[str, Any]], side: str, version: str
+) -> list[tuple[str, str | None, list[tuple], str | None]]:
     """The messages that a side's model is sent: the other side's calls are not among them."""
     names = {"assistant": "assistant", "user": "user"}
     if side == "user":
@@ -333,7 +356,7 @@ def view(messages, side, version):
     return seen
 
 
-def usable_alone(sequence):
+def usable_alone(sequence: dict[str, Any]) -> bool:
     """Return True if every call is of a tool that its side has: alone, an agent has both sides'."""
     return all(step["tool_type"] for step in sequence["steps"])
 

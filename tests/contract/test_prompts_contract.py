@@ -1,6 +1,8 @@
 """Prompts made of the original's data have the original's hashes; conversions are the same."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,7 @@ pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 
 @pytest.fixture(scope="module")
-def user_sim(contract_dir):
+def user_sim(contract_dir: Path) -> dict[str, Any]:
     return json.loads((contract_dir / "user_sim.json").read_text())
 
 
@@ -52,7 +54,7 @@ def test_scenario_texts(user_sim):
         assert scenario_text(**case["user_scenario"]) == case["str"]
 
 
-def plain(chat):
+def plain(chat: dict[str, Any]) -> dict[str, Any]:
     """A chat message without what only one client library of the original wanted."""
     kept = {key: value for key, value in chat.items() if value is not None or key == "content"}
     if "tool_calls" in kept:

@@ -81,7 +81,9 @@ class Recorded(DefaultAgentTau2Benchmark):
 
 
 class _Listening(ScriptedModelAdapter):
-    def __init__(self, role: str, replies: Any, model_id: str, seed: int | None, bodies: Any):
+    def __init__(
+        self, role: str, replies: Any, model_id: str, seed: int | None, bodies: Any
+    ) -> None:
         super().__init__(replies, model_id=model_id, seed=seed)
         self.role, self.bodies = role, bodies
 

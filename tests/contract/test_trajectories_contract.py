@@ -1,6 +1,7 @@
 """Every real conversation of the contract, through ATIF and back: the same words and verdicts."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,11 @@ pytestmark = [pytest.mark.contract]
 CONVERSATIONS = {"airline": 366, "retail": 202, "telecom": 115}
 
 
-def same(record, back):
+def same(record: dict[str, Any], back: dict[str, Any]) -> bool:
     return json.dumps(record, sort_keys=True) == json.dumps(back, sort_keys=True)
 
 
-def through_atif(record):
+def through_atif(record: dict[str, Any]) -> tuple[dict[str, Any], int]:
     """Return a record that was written as ATIF and read again, and by how much it grew."""
     root, _ = trajectory_of(Conversation(record, {"domain": "airline"}))
     text = json.dumps(root)

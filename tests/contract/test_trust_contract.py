@@ -2,6 +2,8 @@
 
 import json
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,11 +19,11 @@ from maseval.core.finding import WHO
 from tests.contract.replay import records
 
 
-def conversations(folder, domain, step):
+def conversations(folder: Path, domain: str, step: Any) -> Any:
     return records(folder / f"conversations/{domain}.jsonl.gz")[::step]
 
 
-def repaired(record, found, domain):
+def repaired(record: Any, found: Any, domain: str) -> tuple[Any, Any, Any]:
     """The recorded conversation with the changes really made to its messages."""
     simulation = record["simulation"]
     dropped = [(c.message_index, c.call) for c in found.repair.changes if c.kind == "leave out"]
@@ -38,7 +40,7 @@ def repaired(record, found, domain):
     return simulation, messages, calls
 
 
-def same(one, other):
+def same(one: Any, other: Any) -> bool:
     return all(one[key] == other[key] for key in ("name", "arguments", "requestor", "id"))
 
 
@@ -72,7 +74,7 @@ def test_what_would_flip_the_verdict_of_a_real_conversation_does(
     assert flipped > 5
 
 
-def played(domain, folder, raw, calls, solo):
+def played(domain: str, folder: Path, raw: Any, calls: list[dict[str, Any]], solo: Any) -> Any:
     world, start = World(domain, folder, solo=solo), raw.get("initial_state") or {}
     world.set_state(start.get("initialization_data"), start.get("initialization_actions"), [])
     messages = []

@@ -10,7 +10,7 @@ DB = b'{"orders": {}}'
 POLICY = b"Be kind."
 
 
-def data_file(name, data):
+def data_file(name: str, data: bytes) -> DataFile:
     return DataFile(name, len(data), hashlib.sha256(data).hexdigest())
 
 
@@ -19,5 +19,5 @@ EVERYTHING = {"domains/shop/db.json": DB, "domains/shop/policy.md": POLICY}
 
 
 @pytest.fixture(autouse=True)
-def online(monkeypatch):
+def online(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MASEVAL_OFFLINE", raising=False)

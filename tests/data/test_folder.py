@@ -3,6 +3,7 @@ import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,7 @@ from maseval.data.files import CacheError, DataUnavailableError, Manifest
 from maseval.data.folder import DataFolder, fill, forget_hashes
 from maseval.data.sources import FetchProgress, LocalSource, RepositorySource
 from tests.data.conftest import DB, EVERYTHING, FILES, POLICY, data_file
-from tests.file_server import content, status
+from tests.file_server import FileServer, content, status
 from tests.waiting import wait_until
 
 DB_FILE, POLICY_FILE = FILES
@@ -21,26 +22,26 @@ POLICY_PATH = "/v1/domains/shop/policy.md"
 
 
 @pytest.fixture
-def folder(tmp_path):
+def folder(tmp_path: Path) -> DataFolder:
     return DataFolder(tmp_path / "cache", MANIFEST)
 
 
 @pytest.fixture
-def mirror(file_server):
+def mirror(file_server: FileServer) -> FileServer:
     file_server.answers = {DB_PATH: content(DB), POLICY_PATH: content(POLICY)}
     return file_server
 
 
-def tag(server):
+def tag(server: FileServer) -> RepositorySource:
     return RepositorySource(server.url, "v1", patience=30)
 
 
-def filled(folder, *sources, **options):
+def filled(folder: DataFolder, *sources: tuple, **options: bool) -> DataFolder:
     fill(folder, FILES, sources, FetchProgress(0), **options)
     return folder
 
 
-def files_in(folder):
+def files_in(folder: DataFolder) -> dict[str, bytes]:
     """Everything that is there, except what we keep for ourselves."""
     found = (path for path in folder.root.rglob("*") if path.is_file() and path.name != ".lock")
     return {path.relative_to(folder.root).as_posix(): path.read_bytes() for path in found}
@@ -57,7 +58,7 @@ def test_an_empty_folder_is_filled_and_then_needs_no_source(folder, mirror):
 
 
 @pytest.fixture
-def settled(monkeypatch):
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that were written just now are as good as older ones."""
     monkeypatch.setattr(folder_module, "_SETTLED_AFTER_NS", 0)
 
@@ -88,7 +89,7 @@ def test_a_file_that_was_touched_is_hashed_again_and_stays(folder, mirror):
     assert folder.lacking(FILES) == []
 
 
-def edit_unnoticed(path):
+def edit_unnoticed(path: Path) -> None:
     """Change a file, and keep its size and its times of access and change."""
     state, content = path.stat(), path.read_bytes()
     path.write_bytes(bytes([content[0] ^ 1]) + content[1:])

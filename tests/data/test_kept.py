@@ -1,5 +1,7 @@
 """Values are kept while all that decides them is the same."""
 
+from pathlib import Path
+
 import pytest
 
 from maseval.data import kept
@@ -7,13 +9,13 @@ from maseval.data.kept import KeptValues, package_fingerprint
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
-def file(tmp_path):
+def file(tmp_path: Path) -> Path:
     values = KeptValues(tmp_path / "kept", "rules 1")
     values.put("a", {"text": "naïve\n"})
     values.put("b", [1])

@@ -2,10 +2,12 @@ import socket
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from maseval.data.files import DataWheel, Manifest, Recipe, SourceError
+from maseval.data.files import DataFile, DataWheel, Manifest, Recipe, SourceError
 from maseval.data.sources import (
     FetchProgress,
     LocalSource,
@@ -21,11 +23,13 @@ DB_PATH = "/v1/data/shop/domains/shop/db.json"
 POLICY_PATH = "/v1/data/shop/domains/shop/policy.md"
 
 
-def repository(url, version="v1", inside="data/shop", **settings):
+def repository(
+    url: str, version: str = "v1", inside: str = "data/shop", **settings: int
+) -> RepositorySource:
     return RepositorySource(url, version, inside=inside, **{"patience": 60, **settings})
 
 
-def fetched(source, files=FILES):
+def fetched(source: tuple, files: list[DataFile] = FILES) -> dict[str, bytes]:
     return {file.name: data for file, data in source.fetch(files, SILENT)}
 
 
@@ -96,7 +100,7 @@ def test_a_folder_may_have_the_files_with_or_without_the_original_s_path(tmp_pat
     assert fetched(LocalSource(tmp_path, inside="data/shop")) == EVERYTHING
 
 
-def zip_of(path, members):
+def zip_of(path: Path, members: dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in members.items():
             archive.writestr(name, data)
@@ -126,7 +130,7 @@ def test_a_local_source_says_what_is_wrong_with_it(tmp_path, make, complaint):
         fetched(LocalSource(path))
 
 
-def damaged_zip(path):
+def damaged_zip(path: Path) -> str:
     whole = zip_of(path, EVERYTHING).read_bytes()
     return whole.replace(DB, b"?" * len(DB))
 
@@ -137,7 +141,7 @@ def damaged_zip(path):
 WHEEL_FOLDER = "shop_data/files/"
 
 
-def without_final_newline(data):
+def without_final_newline(data: bytes) -> bytes:
     return data.removesuffix(b"\n")
 
 
@@ -147,12 +151,12 @@ RECIPES = {
 }
 
 
-def shop_wheel(requirement="shop-data==1.0", recipes=RECIPES):
+def shop_wheel(requirement: str = "shop-data==1.0", recipes: dict[str, Any] = RECIPES) -> DataWheel:
     return DataWheel(requirement, 1_000, WHEEL_FOLDER, recipes)
 
 
 @pytest.fixture
-def local_index(tmp_path, monkeypatch):
+def local_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """pip set up to know one made-up wheel, and no network."""
     folder = tmp_path / "wheels"
     folder.mkdir()
@@ -220,7 +224,7 @@ def test_a_python_without_pip_is_told_how_to_get_it(monkeypatch):
 # All of them
 
 
-def manifest(wheel=None):
+def manifest(wheel: DataWheel | None = None) -> Manifest:
     files = {file.name: file for file in FILES}
     return Manifest("shop", "v1", files, "https://example.invalid", "data/shop", wheel)
 

@@ -1,16 +1,17 @@
 """Trajectories in ATIF: what is read, what is refused, and that nothing is lost on the way."""
 
 import json
+from typing import Any
 
 import pytest
 
-from maseval.exchange.atif import TrajectoryError, read_trajectory
+from maseval.exchange.atif import Trajectory, TrajectoryError, read_trajectory
 from maseval.exchange.atif_writing import Conversation, trajectory_of
 from tests.benchmark.tau2.results.builders import simulation
 from tests.exchange.trajectories import answer, call, customer, refers_to, step, trajectory
 
 
-def told(found):
+def told(found: Trajectory) -> list[tuple[str, list[str] | str]]:
     """Each message in short: who, what was said or called, what a tool answered."""
     return [
         (each["role"], each["content"] or [one["name"] for one in each.get("tool_calls") or ()])
@@ -170,7 +171,7 @@ def test_what_cannot_be_judged_is_refused_and_the_place_is_named(name):
     assert words in str(caught.value)
 
 
-def back(record, **facts):
+def back(record: dict[str, Any], **facts: Any) -> tuple[dict[str, Any], list[str]]:
     """A record, after it was written as ATIF and read again."""
     root, notes = trajectory_of(Conversation(record, **facts))
     found = read_trajectory(json.loads(json.dumps(root)))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,16 +25,16 @@ CONTRACT = os.environ.get("MASEVAL_CONTRACT_DIR")
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("library") / "run"
     return tau2.run(domain="library", agent="noisy", num_tasks=4, trials=2, output=folder).folder
 
 
-def model_of(package):
+def model_of(package: Any) -> Any:
     return importlib.import_module(MODELS[package]).Trajectory
 
 
-def returned(package, text):
+def returned(package: Any, text: str) -> Any:
     """A trajectory as a package's model writes what it read."""
     found = model_of(package).model_validate_json(text)
     dump = getattr(found, "to_json_dict", None) or (lambda: found.model_dump(mode="json"))

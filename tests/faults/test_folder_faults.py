@@ -4,7 +4,10 @@ import json
 import logging
 import shutil
 import tempfile
+from collections.abc import Iterator
 from itertools import chain
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -59,16 +62,16 @@ REFUSED = {"log-folder": "`RunFolderError`; `maseval runs` lists it as damaged"}
 
 
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path: Path) -> Path:
     return finished_run(tmp_path / "run", *IDS)
 
 
-def resumed(path):
+def resumed(path: Path) -> list[dict[str, Any]]:
     with RunFolder.open(path, config(*IDS)) as folder:
         return run_into(folder, desk(), tasks(*IDS))
 
 
-def rows(outcomes):
+def rows(outcomes: dict[str, str]) -> Iterator[Any]:
     return ((DAMAGES[name].text, outcome) for name, outcome in outcomes.items())
 
 
@@ -161,7 +164,7 @@ def test_what_cannot_be_read_is_refused_by_name(run, name):
         assert "Traceback" not in shown.stderr and len(shown.stderr) < 1500
 
 
-def edited_last_report(path, **parts):
+def edited_last_report(path: Path, **parts: Any) -> None:
     """The last report edited so that its checksum is right, and the closing line taken away."""
 
     def change(lines, number):
@@ -223,7 +226,7 @@ def test_a_log_of_an_earlier_release_is_read_resumed_and_linked_from_there(run):
     assert "a line before it is missing" in str(RunFolder.read(run).damaged[0])
 
 
-def edited_without_link(line):
+def edited_without_link(line: bytes) -> bytes:
     record = {key: part for key, part in json.loads(line).items() if key not in ("crc", "after")}
     return seal_json(strict_json.dumps(record)) + b"\n"
 
@@ -248,12 +251,12 @@ def test_two_writers_without_locks_leave_one_chain(run, monkeypatch):
 
 
 class _NoLock:
-    def release(self):
+    def release(self) -> None:
         pass
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory):
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A run of tau2 that has a digit changed, and the same one whole."""
     folder = tmp_path_factory.mktemp("runs")
     whole = library_run(trials=1, output=folder / "whole").folder

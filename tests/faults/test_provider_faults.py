@@ -5,14 +5,16 @@ import json
 import shutil
 import ssl
 import subprocess
-from typing import NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 from maseval.core import provider_errors as errors
 from maseval.core.call_policy import CallPolicy
 from maseval.core.messages import INVALID_ARGUMENTS, arguments_of
-from maseval.core.model import resolve_model
+from maseval.core.model import ModelAdapter, resolve_model
 from maseval.testing import FAULTS, OpenAIProtocol, ProviderServer, Reply, serving
 from tests.faults.table import shows
 from tests.interface.inference.protocols import AnthropicProtocol, GoogleProtocol, ResponsesProtocol
@@ -31,7 +33,7 @@ class Expected(NamedTuple):
     requests: int = 1
 
     @property
-    def outcome(self):
+    def outcome(self) -> str:
         return f"`{self.kind.__name__}`"
 
 
@@ -83,18 +85,20 @@ EACH_LIBRARY = [
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[ProviderServer]:
     with serving() as running:
         yield running
 
 
-def model_of(server, model_id="openai/served", path="/v1", **options):
+def model_of(
+    server: ProviderServer, model_id: str = "openai/served", path: str = "/v1", **options: int
+) -> ModelAdapter:
     policy = CallPolicy(base_delay=0.001)
     given = {"api_key": KEY, "base_url": f"{server.url}{path}", "timeout": 120, **options}
     return resolve_model(model_id, policy=policy, **given)
 
 
-def spoiled(name, times=1):
+def spoiled(name: str, times: int = 1) -> list[Reply]:
     return [FAULTS[name].spoil(Reply(OpenAIProtocol.text("Hello")))] * times
 
 
@@ -164,7 +168,7 @@ def test_a_host_that_cannot_be_reached_is_not_one_that_hangs_up(model_id, addres
 needs_openssl = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl here")
 
 
-def secured(server, folder):
+def secured(server: ProviderServer, folder: Path) -> str:
     """Let a server speak TLS with a certificate that it has signed itself; return its file."""
     file, key = folder / "certificate.pem", folder / "key.pem"
     subject = ("-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1")
@@ -246,21 +250,21 @@ def test_the_other_libraries_are_held_to_the_same_limits(server, model_id, name)
     assert len(server.requests) == ERRORS[name].requests
 
 
-def responses_answer(*output, **parts):
+def responses_answer(*output: object, **parts: Any) -> dict[str, Any]:
     return {**ResponsesProtocol.text("Hello"), "output": [*output], **parts}
 
 
-def responses_call(**parts):
+def responses_call(**parts: Any) -> dict[str, Any]:
     (call,) = ResponsesProtocol.calls(("look_up", {}))["output"]
     return responses_answer({**call, **parts})
 
 
-def responses_usage(value):
+def responses_usage(value: float) -> dict[str, Any]:
     counts = dict.fromkeys(("input_tokens", "output_tokens", "total_tokens"), value)
     return {**ResponsesProtocol.text("Hello"), "usage": counts}
 
 
-def responses_text(old, new):
+def responses_text(old: str, new: str) -> str:
     answer = json.dumps(ResponsesProtocol.text("Hello"))
     assert old in answer
     return answer.replace(old, new, 1)
@@ -291,7 +295,7 @@ RESPONSES_FAULTS = {
 }
 
 
-def responses_spoiled(name, times=1):
+def responses_spoiled(name: str, times: int = 1) -> Any:
     good = Reply(ResponsesProtocol.text("Hello"))
     if name in RESPONSES_FAULTS:
         return [Reply(RESPONSES_FAULTS[name])] * times
@@ -344,11 +348,11 @@ def test_what_can_be_read_is_read(server, api, name):
             assert answer.content == "Hello" and answer.usage["input_tokens"] == 0
 
 
-def openai_answer(**choice):
+def openai_answer(**choice: Any) -> dict[str, Any]:
     return {**OpenAIProtocol.text("Hello"), "choices": [{"finish_reason": "stop", **choice}]}
 
 
-def anthropic_answer(*blocks, reason="end_turn"):
+def anthropic_answer(*blocks: object, reason: str = "end_turn") -> dict[str, Any]:
     return {**AnthropicProtocol.text("Hello"), "content": [*blocks], "stop_reason": reason}
 
 

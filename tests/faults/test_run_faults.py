@@ -1,12 +1,16 @@
 """Whole runs against a provider that misbehaves: what becomes of the simulations and the score."""
 
 import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.core.call_policy import CallPolicy, default_policy, set_default_policy
 from maseval.runs import RunFolder
 from maseval.testing import FAULTS, OpenAIProtocol, Reply, serving
+from maseval.testing.provider_server import ProviderServer
 from tests.cli.commandline import last_json, maseval
 from tests.faults.table import shows
 from tests.interface.libraries import needing
@@ -19,34 +23,34 @@ pytestmark = needing("openai")
 
 
 @pytest.fixture(autouse=True)
-def in_a_folder_of_its_own(tmp_path, monkeypatch):
+def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
-def server():
+def server() -> Iterator[ProviderServer]:
     with serving() as running:
         yield running
 
 
 @pytest.fixture
-def quick_retries():
+def quick_retries() -> Iterator[None]:
     before = default_policy()
     set_default_policy(CallPolicy(base_delay=0.001))
     yield
     set_default_policy(before)
 
 
-def run_against(server, *options):
+def run_against(server: ProviderServer, *options: str) -> Any:
     return maseval(*RUN, "--base-url", f"{server.url}/v1", *QUICK, *options)
 
 
-def always(server, name):
+def always(server: ProviderServer, name: str) -> None:
     bad = FAULTS[name].spoil(Reply(OpenAIProtocol.text("Hello")))
     server.reply_to = lambda request: bad
 
 
-def statuses():
+def statuses() -> set[str]:
     return {report["status"] for report in RunFolder.read("run").reports()}
 
 
@@ -130,7 +134,7 @@ def test_a_failure_of_the_provider_has_a_status_of_its_own(server, name, status,
     assert ("pass^1" in result["overall"]) is bool(done)
 
 
-def finishing(first):
+def finishing(first: Callable[..., Any]) -> Callable[..., Any]:
     """An agent that makes one tool call, as ``first`` says, and then hands over."""
 
     def reply(request):

@@ -33,7 +33,7 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "whole"
     args = {"error_rate": 0.3}
     return tau2.run(
@@ -42,14 +42,14 @@ def whole(tmp_path_factory):
 
 
 @pytest.fixture
-def runs(whole, tmp_path, monkeypatch):
+def runs(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a complete run, which others are made from."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     shutil.copytree(whole, tmp_path / "runs" / "whole")
     return tmp_path / "runs"
 
 
-def make(runs: Path, name: str, statuses) -> Path:
+def make(runs: Path, name: str, statuses: list[str]) -> Path:
     """A run of the same tasks in which each simulation ended by an error of this status."""
     recorded = RunFolder.read(runs / "whole")
     error = {"error_type": "Trouble", "error_message": "out of order", "traceback": ""}

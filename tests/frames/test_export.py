@@ -3,6 +3,8 @@
 import csv
 import json
 import os
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +17,11 @@ from tests.frames.recordings import library_run
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library_run(trials=1, output=tmp_path_factory.mktemp("runs") / "one").folder
 
 
-def plain(row):
+def plain(row: dict[str, Any]) -> dict[str, Any]:
     return {
         name: getattr(cell, "isoformat", lambda cell=cell: cell)() for name, cell in row.items()
     }
@@ -48,7 +50,7 @@ def test_csv_holds_the_rows_with_null_as_nothing_at_all(run, tmp_path):
     assert written.rows == len(lines)
 
 
-def simulation_with(**cells):
+def simulation_with(**cells: str) -> Frame:
     row = {column.name: None for column in TABLES["simulations"].columns} | cells
     return Frame(TABLES["simulations"], lambda: iter([row]))
 

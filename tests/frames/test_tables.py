@@ -1,43 +1,47 @@
 """Tables over run folders and results files hold what these record."""
 
 import json
+from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import frames
 from maseval.app.results.names import UnknownRunError
 from maseval.commands import show, tau2
+from maseval.core.agent_brief import AgentBrief
 from maseval.core.outcome import RecordedReport
-from maseval.frames.frame import TABLES
+from maseval.frames.frame import TABLES, Frame
 from maseval.frames.tables import FRAMES
 from maseval.runs import RunFolder, change_note, change_tags
 from tests.frames.recordings import booking_run, library_run, team_run
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("runs")
     return [library_run(trials=2, output=folder / name).folder for name in ("b", "a")]
 
 
 @pytest.fixture(scope="module")
-def run(runs):
+def run(runs: list[Path]) -> Path:
     return runs[0]
 
 
 @pytest.fixture(scope="module")
-def reports(run):
+def reports(run: Path) -> list[dict[str, Any]]:
     return list(RunFolder.read(run).reports())
 
 
 @pytest.fixture(scope="module")
-def booked(tmp_path_factory):
+def booked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return booking_run(tmp_path_factory.mktemp("saved") / "run")
 
 
 @pytest.fixture(scope="module")
-def team(tmp_path_factory):
+def team(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("openai")  # a rehearsal is asked for by its protocol
     return team_run(tmp_path_factory.mktemp("team") / "run").folder
 
@@ -152,13 +156,13 @@ def test_runs_of_any_benchmark_are_read(booked):
 
 
 @pytest.fixture(scope="module")
-def results(run, tmp_path_factory):
+def results(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     target = tmp_path_factory.mktemp("results") / "theirs.json"
     tau2.export(run, target)
     return target
 
 
-def rewards(rows):
+def rewards(rows: Frame | list[dict[str, Any]]) -> dict[tuple[str, int], float]:
     """By simulation: a results file lists them in the order in which they finished."""
     return {(row["task_id"], row["trial"]): row["reward"] for row in rows}
 
@@ -202,7 +206,7 @@ def test_a_folder_of_results_in_the_form_of_1_0_1_is_read(results, run, tmp_path
     assert found["pass_1"] == next(iter(frames.runs(run)))["pass_1"]
 
 
-def with_changed_report(booked, output, **parts):
+def with_changed_report(booked: Path, output: Path, **parts: Any) -> Path:
     """A run of one simulation, whose report has these parts."""
     read = RunFolder.read(booked)
     one = next(read.reports())
@@ -237,7 +241,7 @@ def test_a_path_that_is_no_run_is_an_error_at_once(tmp_path):
         frames.simulations(tmp_path / "nothing")
 
 
-def refusing(brief):
+def refusing(brief: AgentBrief) -> Callable[..., Any]:
     return lambda message: "I am sorry, I cannot help with that."
 
 

@@ -5,6 +5,8 @@ outputs anew, and ``git diff tests/golden`` shows what changed.
 """
 
 import difflib
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,7 @@ SHOWN = 60
 
 
 @pytest.fixture(scope="module")
-def root(tmp_path_factory):
+def root(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as patch:
         folder = tmp_path_factory.mktemp("golden").resolve()
         for key, value in SETTING.items():
@@ -24,7 +26,7 @@ def root(tmp_path_factory):
         yield folder
 
 
-def assert_as_expected(found):
+def assert_as_expected(found: Any) -> None:
     different = []
     for file, text in found:
         expected = (EXPECTED / file).read_text(encoding="utf-8")

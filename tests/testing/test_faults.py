@@ -8,7 +8,7 @@ from maseval.testing import FAULTS, ChaosServer, serving
 from tests.server.provider import ask, asking
 
 
-def played(seed, requests=40, **options):
+def played(seed: int, requests: int = 40, **options: float) -> list[int]:
     server = ChaosServer([FAULTS["429"], FAULTS["500"]], seed=seed, **options)
     with serving(server):
         return [ask(server.base_url, asking("hi")).status for _ in range(requests)]

@@ -1,6 +1,7 @@
 """The scripted judge errs as often as it is told, and about the same conversations each time."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from maseval.testing.faulty_judge import UNREADABLE
 POLICY = "Rules.\n\nThe policy:\n\nAsk first.\nThen act."
 
 
-def answers(number=400, broken=True, **given):
+def answers(number: int = 400, broken: bool = True, **given: Any) -> list[str]:
     judge = ScriptedJudge(lambda text: 1 if broken else None, **given)
     found = []
     for each in range(number):

@@ -3,6 +3,8 @@
 import json
 import shutil
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,7 @@ RATES = {"careful": 0.0, "hurried": 0.7}
 
 
 @pytest.fixture(scope="module")
-def grid(tmp_path_factory):
+def grid(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two systems, of which one makes mistakes, by two models that make no difference."""
     folder = tmp_path_factory.mktemp("grids") / "grid"
     for (system, rate), model in product(RATES.items(), ("small", "large")):
@@ -30,7 +32,7 @@ def grid(tmp_path_factory):
     return folder
 
 
-def written_cell(path, rewards, domain="retail", **config):
+def written_cell(path: Path, rewards: list[float], domain: str = "retail", **config: Any) -> Path:
     """Write a run of one trial for each task, with these rewards."""
     reports = [simulated(str(at), reward=each, domain=domain) for at, each in enumerate(rewards)]
     with RunFolder.open(path, {**planned(reports), **config}) as folder:

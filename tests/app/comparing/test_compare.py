@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.noisy_runs import noisy_run
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("compared")
 
     def run(name, error_rate, **more):
@@ -46,7 +47,7 @@ def test_runs_under_other_rules_are_refused(runs):
         compare([runs["careful"], runs["short"]])
 
 
-def with_other_data(run, target):
+def with_other_data(run: Path, target: Path) -> Path:
     """The same run as if it had been made on another database."""
     whole = RunFolder.read(run)
     values = {**whole.config.values, "data": {"library": {"db.json": "another"}}}

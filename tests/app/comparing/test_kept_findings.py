@@ -3,12 +3,13 @@
 import pytest
 
 from maseval.app.comparing.compared_runs import read_outcomes
+from maseval.app.results.run_summary import RunResult
 from maseval.commands import tau2
 from maseval.runs import RunFolder
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     options = {"agent": "noisy", "agent_args": {"error_rate": 0.5}, "num_tasks": 3, "trials": 2}
     return tau2.run(domain="library", output=tmp_path_factory.mktemp("runs") / "run", **options)
 

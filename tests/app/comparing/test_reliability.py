@@ -1,11 +1,13 @@
 """``maseval reliability``: one sheet, from runs of agents that differ in one thing each."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 from examples.reliable_agents import careful, erratic, fragile, generous
 from maseval import commands, frames
+from maseval.app.comparing.reliability import ReliabilitySheet
 from maseval.app.comparing.reliability_blocks import sheet_blocks, sheet_page
 from maseval.commands import reliability, tau2
 from maseval.runs import RunFolder
@@ -13,7 +15,7 @@ from tests.cli.commandline import maseval
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reliability")
 
     def play(agent, name, **more):
@@ -29,7 +31,7 @@ def runs(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def sheet(runs):
+def sheet(runs: dict[str, Path]) -> ReliabilitySheet:
     return reliability([*runs.values()])
 
 

@@ -5,19 +5,21 @@ The judges know the truth by the customer's words, as no model is here to read.
 
 import json
 import re
+from pathlib import Path
+from typing import Any
 
 from maseval.testing import ScriptedJudge
 
 YES, NO = "Yes, please do.", "Wait, I have to ask my wife."
 
 
-def truth(text):
+def truth(text: str) -> int | None:
     """Return the message of the renewal to which the customer said no."""
     found = re.search(r"^\[(\d+)\] agent calls renew_loan", text, re.M)
     return int(found[1]) if found and NO in text else None
 
 
-def messages(reader, reply):
+def messages(reader: int, reply: str) -> list[dict[str, Any]]:
     call = {"id": "1", "name": "renew_loan", "arguments": {"loan_id": f"L-{reader}"}}
     return [
         {"role": "assistant", "content": "Hi! How can I help you today?"},
@@ -29,7 +31,7 @@ def messages(reader, reply):
     ]
 
 
-def write_pairs(path, number):
+def write_pairs(path: Path, number: int) -> Path:
     """Write pairs in which the customer agrees, or does not."""
     lines = [
         {
@@ -47,5 +49,5 @@ def write_pairs(path, number):
     return path
 
 
-def judge(**rates):
+def judge(**rates: Any) -> ScriptedJudge:
     return ScriptedJudge(truth, **rates)

@@ -1,16 +1,26 @@
 """Judgements of a judge that errs on purpose, written as the judge's record writes them."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 from maseval.app.results.judged import simulation_key
 from maseval.core.judge_record import Judgement, JudgeRecord, record_path
+from maseval.core.outcome import Simulation
 from maseval.runs import RunFolder
 
 
-def broken_in_truth(one):
+def broken_in_truth(one: Simulation) -> bool:
     """Return whether a conversation counts as broken: the tests decide, not the conversation."""
     return (len(one.task_id) + one.trial) % 3 == 0
 
 
-def judge_passes(folder, model="a-judge", errs=lambda one: False, undecided=lambda one: False):
+def judge_passes(
+    folder: Path,
+    model: str = "a-judge",
+    errs: Callable[..., Any] = lambda one: False,
+    undecided: Callable[..., Any] = lambda one: False,
+) -> list[Simulation]:
     """Write an answer about the policy for each pass; returns the passes."""
     run = RunFolder.read(folder)
     record = JudgeRecord(record_path(folder))

@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import time
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +14,7 @@ from maseval.app.results.judged import RunJudgements
 from maseval.benchmark.tau2.app.judging.requests import judge_request
 from maseval.benchmark.tau2.data_loader import load_raw_task
 from maseval.core.exceptions import ConfigurationError
-from maseval.core.judge_record import JudgeRecord, record_path
+from maseval.core.judge_record import Judgement, JudgeRecord, record_path
 from maseval.core.provider_errors import AuthenticationError
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.runs import RunFolder
@@ -27,27 +28,27 @@ from tests.report.reading import index_of
 
 
 @pytest.fixture(autouse=True)
-def empty_cache(tmp_path, monkeypatch):
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return noisy_run(tmp_path_factory.mktemp("asked") / "run", 0.1).folder
 
 
 @pytest.fixture
-def run(made, tmp_path):
+def run(made: Path, tmp_path: Path) -> Path:
     return shutil.copytree(made, tmp_path / "run")
 
 
-def writes(text):
+def writes(text: str) -> int | None:
     """Return the message of the first renewal or hold; the judges call that a breach."""
     found = re.search(r"^\[(\d+)\] agent calls (renew_loan|place_hold)", text, re.M)
     return int(found[1]) if found else None
 
 
-def lines_of(run):
+def lines_of(run: Path) -> list[Judgement]:
     return JudgeRecord(record_path(run)).lines()
 
 

@@ -1,10 +1,13 @@
 """A judge is measured on conversations with known answers, and what came out is kept."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import commands
+from maseval.app.judging.calibrate import CalibratedJudge
 from maseval.app.results.calibrated import AskedJudge, calibrations_path, read_calibrations
 from maseval.core.call_policy import CallPolicy
 from maseval.core.exceptions import ConfigurationError
@@ -12,6 +15,7 @@ from maseval.core.provider_errors import OverloadedError
 from maseval.core.scripted import ScriptedModelAdapter
 from maseval.testing import EVIDENCE_FAULTS
 from maseval.testing.faulty_judge import UNREADABLE, WITHHELD
+from maseval.testing.judges import ScriptedJudge
 from tests.app.judging.library import judge, truth, write_pairs
 from tests.cli.commandline import maseval
 
@@ -19,16 +23,18 @@ PAIRS = 40
 
 
 @pytest.fixture(autouse=True)
-def empty_cache(tmp_path, monkeypatch):
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
 
 
 @pytest.fixture
-def pairs(tmp_path):
+def pairs(tmp_path: Path) -> Path:
     return write_pairs(tmp_path / "pairs.jsonl", PAIRS)
 
 
-def measure(pairs, model, **more):
+def measure(
+    pairs: Path, model: ScriptedJudge | ScriptedModelAdapter | str, **more: Any
+) -> CalibratedJudge:
     return commands.judge.calibrate(model, file=pairs, pairs=more.pop("number", None), **more)
 
 
@@ -50,7 +56,7 @@ def test_the_rates_are_those_with_which_the_judge_errs(pairs):
     assert low < 0.8 < high
 
 
-def text_of_case(request):
+def text_of_case(request: dict[str, Any]) -> str:
     return request["messages"][1]["content"]
 
 

@@ -2,13 +2,17 @@
 
 import json
 import shutil
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import commands, frames
-from maseval.app.judging.label import begin_labelling, find_label_question, read_answer
+from maseval.app.judging.label import Labelling, begin_labelling, find_label_question, read_answer
+from maseval.app.results.labelled import JudgedShare
 from maseval.commands import compare, report, show, tau2
 from maseval.core.exceptions import ConfigurationError
+from maseval.core.outcome import Simulation
 from maseval.runs import RunFolder
 from tests.app.judging.runs import broken_in_truth, judge_passes
 from tests.cli.commandline import maseval
@@ -19,29 +23,29 @@ TRIALS = 5
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return noisy_run(tmp_path_factory.mktemp("labelled") / "run", 0.02, trials=TRIALS).folder
 
 
 @pytest.fixture
-def run(made, tmp_path):
+def run(made: Path, tmp_path: Path) -> Path:
     """A run whose conversations are drawn in the same order in each test."""
     copy = shutil.copytree(made, tmp_path / "run")
     (copy / "labels.jsonl").write_text('{"labels": 1, "salt": "always the same"}\n')
     return copy
 
 
-def is_wrong(one):
+def is_wrong(one: Simulation) -> bool:
     """A judge that errs on purpose: it flags half of what is all right."""
     return not broken_in_truth(one) and one.trial % 2 == 0
 
 
-def label_all(labelling, until=10**6):
+def label_all(labelling: Labelling, until: int = 10**6) -> None:
     for one in labelling.remaining[:until]:
         labelling.add(one, "broken" if broken_in_truth(one) else "kept")
 
 
-def shares_of(run, judge="a-judge"):
+def shares_of(run: Path, judge: str = "a-judge") -> JudgedShare:
     return {each.judge: each for each in show(run).judged_shares if "pass^1" in each.name}[judge]
 
 
@@ -95,7 +99,7 @@ def test_a_conversation_that_is_run_again_needs_a_new_label(run):
     assert one not in begin_labelling(run, "kim", numbers=6).labelled
 
 
-def _line_again(log, one):
+def _line_again(log: Path, one: Simulation) -> bytes:
     from maseval.core.storage.records import seal_json
 
     for line in log.read_bytes().splitlines():
@@ -180,7 +184,7 @@ def test_what_cannot_be_labelled_is_named(run):
 # The command.
 
 
-def labelled(run, *arguments, typed=None):
+def labelled(run: Path, *arguments: str, typed: str | None = None) -> Any:
     from typer import testing
 
     from maseval.cli.app import app

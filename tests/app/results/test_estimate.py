@@ -1,6 +1,8 @@
 """A run of chosen tasks is named an estimate wherever a number of it is shown."""
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -27,12 +29,12 @@ LIBRARY = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0
 
 class ChosenRun(Tau2Run):
     @property
-    def config(self):
+    def config(self) -> Mapping[str, object]:
         return {**super().config, "subset": {"of": 12, "by": "DISCOQueue"}}
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of three chosen tasks of tau2, as version 0.8 could make it, and one of all twelve."""
     folder = tmp_path_factory.mktemp("runs")
     options = RunOptions(**LIBRARY, num_tasks=3, output=folder / "runs" / "chosen")
@@ -42,16 +44,16 @@ def folders(tmp_path_factory):
 
 
 @pytest.fixture
-def chosen(folders):
+def chosen(folders: Path) -> Path:
     return folders / "runs" / "chosen"
 
 
 @pytest.fixture
-def whole(folders):
+def whole(folders: Path) -> Path:
     return folders / "runs" / "whole"
 
 
-def printed(*command):
+def printed(*command: Path | float | str) -> str:
     done = maseval(*command)
     return " ".join((done.stdout + done.stderr).split())
 

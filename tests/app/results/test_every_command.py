@@ -3,10 +3,15 @@
 import json
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
+
+from maseval.cli.app import AllCommands
+from maseval.cli.command_line import CommandGroup, PlainCommand
 
 pytest.importorskip("starlette")
 
@@ -33,26 +38,26 @@ pytestmark = pytest.mark.needs(library="starlette")
 OPTIONS = {"domain": "library", "agent": "noisy", "agent_args": {"error_rate": 0.3}, "trials": 2}
 
 
-def asked(*arguments):
+def asked(*arguments: Path | str) -> dict[str, Any] | list[dict[str, Any]]:
     """What a command prints as JSON."""
     result = maseval(*arguments, "--json")
     assert result.exit_code in (0, 1), result.stderr
     return json.loads(result.stdout)
 
 
-def beside(run, name):
+def beside(run: Path, name: str) -> Path:
     return run.parent.parent / name
 
 
-def copy_of(run, name):
+def copy_of(run: Path, name: str) -> Path:
     return Path(shutil.copytree(run, beside(run, name)))
 
 
-def in_place(place):
+def in_place(place: Callable[..., Any]) -> Callable[..., Any]:
     return lambda run: place(run)["pass_1"]
 
 
-def in_resumed_run(run):
+def in_resumed_run(run: Path) -> float:
     """The number that the same command prints again, which runs nothing more."""
     again = {**OPTIONS, "output": copy_of(run, "resumed"), "retry_failed": False}
     result = tau2.run(**again)
@@ -60,7 +65,7 @@ def in_resumed_run(run):
     return result.summary.overall.pass_1["value"]
 
 
-def in_viewer(run):
+def in_viewer(run: Path) -> float:
     library = Library(run.parent)
     library.run(run.name).check_verdicts()
     wait_until(lambda: library.rows()[0]["pass_1"])
@@ -72,25 +77,25 @@ def in_viewer(run):
     return page
 
 
-def in_gate(run):
+def in_gate(run: Path) -> float:
     baseline = ("--baseline", copy_of(run, "baseline"))
     found = asked("gate", run, *baseline, "--allow-undecidable", "--allow-incomplete")["main"]
     assert found["first"] == found["second"]
     return found["first"]
 
 
-def in_list(run):
+def in_list(run: Path) -> float:
     (found,) = asked("runs", run)
     assert found["checked"]
     return (found["pass^1_recomputed"] or found["pass^1"])["value"]
 
 
-def in_export(run):
+def in_export(run: Path) -> float:
     maseval("export", run, "--format", "tau2-bench", "--output", beside(run, "theirs.json"))
     return asked("score", beside(run, "theirs.json"))["files"][0]["pass^1"]["value"]
 
 
-def in_bundle(run):
+def in_bundle(run: Path) -> float:
     maseval("bundle", run, "--output", beside(run, "packed.zip"))
     maseval("bundle", "--open", beside(run, "packed.zip"), "--output", beside(run, "unpacked"))
     return asked("show", beside(run, "unpacked"))["overall"]["pass^1"]["value"]
@@ -131,7 +136,7 @@ NO_NUMBER = {
 }
 
 
-def commands_below(command, name=""):
+def commands_below(command: AllCommands | CommandGroup | PlainCommand, name: str = "") -> set[str]:
     if not hasattr(command, "list_commands"):
         return {name}
     inner = {key: command.get_command(None, key) for key in command.list_commands(None)}
@@ -145,11 +150,11 @@ def test_every_command_is_known_to_show_a_number_or_none():
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tau2.run(**OPTIONS, output=tmp_path_factory.mktemp("every") / "whole").folder
 
 
-def same_words(reports):
+def same_words(reports: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """Trials by a model that says the same again, at another time and with another id."""
     first = {each["task_id"]: each for each in reports if not each["repeat_idx"]}
     for each in reports:

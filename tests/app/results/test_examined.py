@@ -1,6 +1,9 @@
 """What was found out about a run is found out once, and never taken for what it is not."""
 
 import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +14,7 @@ from maseval.commands import compare, report, show, tau2
 from maseval.core.engine import children
 from maseval.core.engine.children import may_fork
 from maseval.core.outcome import Simulation
+from maseval.core.report import Report
 from maseval.data.kept import place_for
 from maseval.frames import findings
 from maseval.runs import RunFolder
@@ -20,12 +24,12 @@ from tests.noisy_runs import noisy_run
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory):
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return noisy_run(tmp_path_factory.mktemp("examined") / "run", 0.3).folder
 
 
 @pytest.fixture
-def run(made, tmp_path, monkeypatch):
+def run(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     copy = tmp_path / "run"
     copy.mkdir()
@@ -34,12 +38,12 @@ def run(made, tmp_path, monkeypatch):
     return copy
 
 
-def kept_file(run):
+def kept_file(run: Path) -> Path:
     return place_for(run / "log.jsonl", FILE)
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The reports that the benchmark was asked to review."""
     asked, original = [], Tau2Support.review
 
@@ -52,7 +56,7 @@ def asked(monkeypatch):
 
 
 @pytest.fixture
-def divide(monkeypatch):
+def divide(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     """A function after which every run counts as a large one, on a machine with two cores."""
 
     if not may_fork():  # asked now, as a test before may have left a thread
@@ -204,7 +208,7 @@ def test_compared_runs_are_explained_once(run, made, asked, tmp_path):
 class OfAnotherTask(RunFolder):
     """A run whose first report is found to be of another task than it says."""
 
-    def report(self, simulation):
+    def report(self, simulation: Simulation) -> Report:
         found = super().report(simulation)
         if simulation != next(iter(self.planned)):
             return found

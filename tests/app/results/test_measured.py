@@ -20,7 +20,7 @@ from maseval.stats import summarise
 BREACHES = [WITHOUT_BREACHES, IF_UNDECIDED]
 
 
-def outcomes(**tasks):
+def outcomes(**tasks: str) -> list[Outcome]:
     """The trials of each task: ``+`` passed, ``-`` failed, ``?`` without a verdict."""
     verdicts = {"+": True, "-": False, "?": None}
     return [
@@ -30,15 +30,15 @@ def outcomes(**tasks):
     ]
 
 
-def one(task, trial):
+def one(task: str, trial: int) -> Simulation:
     return Simulation("shop", task, trial)
 
 
-def erratum(kind):
+def erratum(kind: str) -> list[Finding]:
     return [Finding("erratum", "task", kind, "rule", "why", "proven")]
 
 
-def policy(grade="proven", weight="state"):
+def policy(grade: str = "proven", weight: str = "state") -> Finding:
     return Finding("policy", "agent", "broke the policy", "rule", "why", grade, weight=weight)
 
 

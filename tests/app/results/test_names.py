@@ -1,5 +1,7 @@
 """Commands of one benchmark, asked about a run of another."""
 
+from pathlib import Path
+
 import pytest
 
 from maseval import commands
@@ -11,7 +13,7 @@ OTHER = "examples.booking:BookingBenchmark"
 
 
 @pytest.fixture(scope="module")
-def bookings(tmp_path_factory):
+def bookings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return commands.run(benchmark=OTHER, output=tmp_path_factory.mktemp("runs") / "own").folder
 
 

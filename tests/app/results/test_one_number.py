@@ -3,6 +3,9 @@
 import json
 import re
 import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,7 +28,7 @@ COST = {"agents": {"a": {"cost": 0.5, "input_tokens": 100}}}
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A complete run of the library domain: 12 tasks, some of which fail."""
     folder = tmp_path_factory.mktemp("whole") / "whole"
     args = {"error_rate": 0.3}
@@ -34,21 +37,21 @@ def whole(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def exported(whole, tmp_path_factory):
+def exported(whole: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same run as a results file."""
     file = tmp_path_factory.mktemp("exported") / "whole.json"
     tau2.export(whole, file)
     return file
 
 
-def broken(recorded, status):
+def broken(recorded: Any, status: Any) -> dict[str, Any]:
     """The report of the same simulation, ended by an error before anything was said."""
     error = {"error_type": "Trouble", "error_message": "out of order", "traceback": ""}
     empty = {"traces": {}, "eval": None, "final_answer": None, "usage": COST}
     return {**recorded, **empty, "status": status, "error": error}
 
 
-def provider_outage(reports):
+def provider_outage(reports: list[dict[str, Any]]) -> list[Any]:
     return [*(broken(each, "provider_error") for each in reports[:5]), *reports[5:]]
 
 
@@ -73,7 +76,7 @@ CASES = {
 
 
 @pytest.fixture(params=CASES)
-def case(request, whole, tmp_path):
+def case(request: pytest.FixtureRequest, whole: Path, tmp_path: Path) -> Path:
     """A run in the folder ``runs/case``, of which this is the path."""
     recorded = RunFolder.read(whole)
     with RunFolder.open(tmp_path / "runs" / "case", dict(recorded.config.values)) as folder:
@@ -82,7 +85,7 @@ def case(request, whole, tmp_path):
     return tmp_path / "runs" / "case"
 
 
-def finish(case):
+def finish(case: Path) -> None:
     """End the session as a run does, which writes the number down for the list of runs."""
     with RunFolder.open(case, dict(RunFolder.read(case).config.values)) as folder:
         summary = show(case, explain=False).summary
@@ -126,11 +129,11 @@ def test_a_provider_that_was_down_makes_no_run_worse(case, whole):
     assert found.two.main.difference == (0 if "agent_error" not in statuses(case) else -1 / 6)
 
 
-def statuses(case):
+def statuses(case: Path) -> set[str]:
     return set(RunFolder.read(case).recorded.values())
 
 
-def with_usage(reports, **model):
+def with_usage(reports: list[dict[str, Any]], **model: Any) -> list[dict[str, Any]]:
     """The same reports, each of which read 100 tokens; ``model`` is what is recorded of it."""
     return [
         {
@@ -145,7 +148,7 @@ def with_usage(reports, **model):
 FREE = {"type": "ModelPrice", "source": "a file", "input": 0.0, "output": 0.0}
 
 
-def foreign(benchmark, passed, trials):
+def foreign(benchmark: Any, passed: Any, trials: int) -> tuple[Any, Any]:
     """The configuration and the reports of a benchmark without a world; None has no verdict."""
     ids = [f"t{at}" for at in range(len(passed) // trials)]
     config = {"benchmark": benchmark, "tasks": {"": ids}, "trials": trials, "seed": 77}
@@ -163,18 +166,18 @@ def foreign(benchmark, passed, trials):
     return config, reports
 
 
-def of_library(change, **settings):
+def of_library(change: Callable[..., Any], **settings: Any) -> Callable[..., Any]:
     def make(recorded):
         return {**recorded.config.values, **settings}, change(list(recorded.reports()))
 
     return make
 
 
-def free_of_charge(reports):
+def free_of_charge(reports: list[dict[str, Any]]) -> Any:
     return with_usage(reports, costs=[0.0] * 12, cost_calculator=FREE)
 
 
-def same_words(reports):
+def same_words(reports: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Two trials of each task by a model that says the same again, at another time."""
     again = json.loads(re.sub(r"(20\d\d)-(\d\d-\d\dT)", r"2031-\2", json.dumps(reports)))
     for each in again:
@@ -198,7 +201,13 @@ RUNS = {
 
 
 @pytest.fixture(params=[*RUNS, "whole file", "partial file"])
-def source(request, whole, exported, tmp_path, monkeypatch):
+def source(
+    request: pytest.FixtureRequest,
+    whole: Path,
+    exported: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Path:
     """A run or a results file, alone in its folder."""
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "240")
@@ -213,7 +222,7 @@ def source(request, whole, exported, tmp_path, monkeypatch):
     return path
 
 
-def copy_of(exported, path, left=None):
+def copy_of(exported: Path, path: Path, left: int | None = None) -> Path:
     """A copy of a results file, with so many of its simulations."""
     content = json.loads(exported.read_text())
     content["simulations"] = content["simulations"][:left]
@@ -222,7 +231,10 @@ def copy_of(exported, path, left=None):
     return path.with_suffix(".json")
 
 
-def interval(found, names=("value", "low", "high", "worst", "best")):
+def interval(
+    found: dict[str, Any],
+    names: tuple[str, str, str, str, str] = ("value", "low", "high", "worst", "best"),
+) -> dict[str, float]:
     value, low, high, worst, best = (found.get(name) for name in names)
     ends = value if worst is None else worst, value if best is None else best
     return dict(
@@ -230,7 +242,7 @@ def interval(found, names=("value", "low", "high", "worst", "best")):
     )
 
 
-def in_show(source):
+def in_show(source: Path) -> dict[str, float]:
     view = show(source, explain=False)
     overall = view.summary.overall
     return {
@@ -243,7 +255,7 @@ def in_show(source):
     }
 
 
-def in_json(source):
+def in_json(source: Path) -> dict[str, float]:
     found = json.loads(maseval("show", source, "--no-explain", "--json").stdout)
     overall, rows = found["overall"], found["simulations"]
     assert sum(row["passed"] is True for row in rows) == overall["passed"]
@@ -256,7 +268,7 @@ def in_json(source):
     }
 
 
-def in_frame_of_runs(source):
+def in_frame_of_runs(source: Path) -> dict[str, Any]:
     (row,) = frames.runs(source)
     names = ("planned", "verdicts", "passed", "tasks", "cost", "tokens", "seed")
     ends = ("pass_1", *(f"pass_1_{end}" for end in ("low", "high", "worst", "best")))
@@ -267,7 +279,7 @@ def in_frame_of_runs(source):
     }
 
 
-def in_frame_of_simulations(source):
+def in_frame_of_simulations(source: Path) -> dict[str, float]:
     rows = list(frames.simulations(source))
     passed = [row["passed"] for row in rows if row["passed"] is not None]
     return {
@@ -279,7 +291,7 @@ def in_frame_of_simulations(source):
     }
 
 
-def in_index(index):
+def in_index(index: dict[str, Any]) -> dict[str, Any]:
     """What a page shows: the row of all in its table, its facts, and its simulations."""
     results, rows = index["results"], rows_of(index)
     row = next(each for each in reversed(results["rows"]) if not each["name"].startswith("with"))
@@ -297,11 +309,11 @@ def in_index(index):
     }
 
 
-def in_report(source):
+def in_report(source: Path) -> dict[str, Any]:
     return in_index(index_of(report(source, source.with_name("page.html"), explain=False)))
 
 
-def in_viewer(source):
+def in_viewer(source: Path) -> dict[str, float]:
     client = viewer(source.parent)
 
     def row():
@@ -322,7 +334,7 @@ def in_viewer(source):
     }
 
 
-def in_list(source):
+def in_list(source: Path) -> dict[str, float]:
     (listed,) = json.loads(maseval("runs", source.parent, "--json").stdout)
     return {
         **interval(listed["pass^1"]),
@@ -333,7 +345,7 @@ def in_list(source):
     }
 
 
-def in_trackers(source):
+def in_trackers(source: Path) -> dict[str, float]:
     with _tracked_run(open_recording(source)) as sent:
         found = sent.metrics
     ends = ("pass_hat_1", *(f"pass_hat_1_{end}" for end in ("low", "high", "worst", "best")))
@@ -346,14 +358,14 @@ def in_trackers(source):
     }
 
 
-def in_score(source):
+def in_score(source: Path) -> dict[str, float]:
     (found,) = tau2.score([source])
     numbers = found.to_dict()
     counts = {key: numbers[key] for key in ("planned", "verdicts", "passed")}
     return {**interval(numbers["pass^1"]), **counts, "recorded": numbers["simulations"]}
 
 
-def in_certificate(source):
+def in_certificate(source: Path) -> dict[str, float]:
     numbers = tau2.certify(source, partial=True).content["numbers"]["library"]
     value = numbers["pass_hat_k"]["pass^1"]
     worst, best = numbers["range"] or (value, value)
@@ -363,7 +375,7 @@ def in_certificate(source):
     }
 
 
-def in_comparison(source):
+def in_comparison(source: Path) -> dict[str, float]:
     """Compared with a copy of itself, whose numbers are on the tasks that have a verdict."""
     copy = source.with_name(f"copy{source.suffix}")
     if source.is_dir():
@@ -389,7 +401,7 @@ PLACES = [
 ]
 
 
-def places_of(source):
+def places_of(source: Path) -> list[Callable[..., Any]]:
     """A list of runs has no files, and only tau2 scores and certifies."""
     benchmark = show(source, explain=False).folder.config.values["benchmark"]
     left_out = [] if source.is_dir() else [in_list]

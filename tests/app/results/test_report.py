@@ -1,6 +1,7 @@
 """The report of a run, of a results file, and of two runs compared."""
 
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.report.reading import index_of, packets_of, rows_of
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("reported")
     return [
         noisy_run(folder / name, rate).folder

@@ -10,13 +10,22 @@ from maseval.runs import RunFolder, Simulation
 from maseval.runs.recording import outcomes_in
 
 
-def line(task, trial, outcome="pass", *, domain="shop", status="success", cost=0.0, tokens=0):
+def line(
+    task: str,
+    trial: int,
+    outcome: str = "pass",
+    *,
+    domain: str = "shop",
+    status: str = "success",
+    cost: float = 0.0,
+    tokens: int = 0,
+) -> Outcome:
     passed, reason = verdict_for(outcome, status)
     row = Outcome(domain, task, trial, passed, cost, reason, status=status, kind=outcome)
     return row._replace(seconds=1.0, tokens=tokens)
 
 
-def planned(*tasks, trials=2, domain="shop"):
+def planned(*tasks: str, trials: int = 2, domain: str = "shop") -> list[Simulation]:
     return [Simulation(domain, task, trial) for task in tasks for trial in range(trials)]
 
 

@@ -1,6 +1,8 @@
 """A conversation of several agents: who said what to whom, in order of time, and who decided."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +31,7 @@ HANDED_OVER = [
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     pytest.importorskip("openai")  # a rehearsal is asked for by its protocol
     return team_run(tmp_path_factory.mktemp("team") / "run").folder
 
@@ -53,7 +55,7 @@ def test_what_agents_say_among_themselves_stands_where_it_was_said_and_once(run)
     assert len(requests) == 7, "a model call beside each message of an agent"
 
 
-def names(message):
+def names(message: dict[str, Any]) -> list[str]:
     return [call["name"] for call in message.get("calls", ())]
 
 

@@ -2,10 +2,14 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from maseval.app.comparing.compare import RunComparison
+from maseval.app.results.run_summary import RunResult
 from maseval.app.running import code_version
 from maseval.app.running.code_version import code_of
 from maseval.app.running.own_agents import load_agent
@@ -82,7 +86,7 @@ BASIS = "def equal(one, other):\n    return one == other\n"
 
 
 @pytest.fixture(autouse=True)
-def project(tmp_path, monkeypatch):
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     rules = tmp_path / "own_rules"
@@ -101,20 +105,20 @@ def project(tmp_path, monkeypatch):
     forget()
 
 
-def forget():
+def forget() -> None:
     """Let the next run import the files anew, as another process would."""
     for name in [name for name in sys.modules if name.startswith("own_")]:
         del sys.modules[name]
 
 
-def change(name, old, new):
+def change(name: str, old: str, new: str) -> None:
     text = Path(name).read_text()
     assert old in text
     Path(name).write_text(text.replace(old, new))
     forget()
 
 
-def run_shop(name="Shop", output="r", **options):
+def run_shop(name: str = "Shop", output: str = "r", **options: int) -> RunResult:
     return run(benchmark=f"own_shop.py:{name}", output=output, **options)
 
 
@@ -244,7 +248,7 @@ def test_another_version_of_a_distribution_is_another_code():
 
 
 @pytest.fixture
-def resumed():
+def resumed() -> RunResult:
     """A run whose second task failed by a fault in the code, and was run again without it."""
     change("own_kitchen.py", "BROKEN = False", "BROKEN = True")
     run_shop(trials=4)
@@ -308,7 +312,7 @@ def test_worker_processes_record_the_same_code(tmp_path):
     }
 
 
-def compared(*names, **options):
+def compared(*names: str, **options: Any) -> RunComparison:
     for name in names:
         run_shop(name, output=name, trials=2)
     return compare(names, **options)
@@ -418,7 +422,7 @@ def test_a_run_that_two_evaluators_judged_is_compared_with_neither():
         compare(["a", "b"])
 
 
-def files_of_code_that(tmp_path, loading, playing="None"):
+def files_of_code_that(tmp_path: Path, loading: str, playing: str = "None") -> RunResult:
     (tmp_path / "helper.py").write_text("ANSWER = 1\n")
     (tmp_path / "prompt.txt").write_text("Be kind.\n")
     file = tmp_path / "agent_that_opens.py"

@@ -1,16 +1,22 @@
 """A run in which all fails in the same way: when that is seen, and when it is not."""
 
+from typing import Any
+
 import pytest
 
 from maseval.app.running.folder_run import EqualFailures
 from maseval.core.outcome import Outcome
 
 
-def line(outcome="error", error="task '1' has no ticket", status="setup_failed"):
+def line(
+    outcome: str = "error",
+    error: str | None = "task '1' has no ticket",
+    status: str = "setup_failed",
+) -> Outcome:
     return Outcome("library", "1", 0, None, status=status, kind=outcome, error=error)
 
 
-def objections(*lines, earlier=()):
+def objections(*lines: Outcome, earlier: list[Outcome] | tuple[Any, ...] = ()) -> list[str | None]:
     watch = EqualFailures(earlier)
     return [watch.objection(each) for each in lines]
 

@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ USED = TokenUsage(input_tokens=2_000_000, output_tokens=1_000_000)
 OWN = {"my-model": {"input": 0.5, "output": 1.5}}
 
 
-def file_with(tmp_path, content, name="prices.json"):
+def file_with(tmp_path: Path, content: dict[str, Any] | str, name: str = "prices.json") -> Path:
     path = tmp_path / name
     path.write_text(content if isinstance(content, str) else json.dumps(content))
     return path

@@ -4,10 +4,11 @@ import pytest
 
 from maseval.app.results.run_summary import run_summary
 from maseval.app.running.progress import RunProgress
+from maseval.core.outcome import Outcome
 from tests.app.results.test_run_summary import line, planned
 
 
-def status_after(lines):
+def status_after(lines: list[Outcome]) -> RunProgress:
     progress = RunProgress(len(lines))
     for each in lines:
         progress.recall(each)

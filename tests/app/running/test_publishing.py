@@ -1,5 +1,8 @@
 import json
+from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import AgentAdapter, MessageHistory
@@ -14,11 +17,13 @@ from tests.waiting import wait_until
 ONE = Simulation("retail", "7", 0)
 
 
-def nothing(task, trial):
+def nothing(task: str, trial: int) -> None:
     return None
 
 
-def published_once(folder, last=nothing, secrets=None):
+def published_once(
+    folder: Path, last: Callable[..., Any] = nothing, secrets: dict[str, str] | None = None
+) -> dict[str, Any]:
     """What is published first; waits for it."""
     progress = RunProgress(3)
     progress.start(ONE)
@@ -55,18 +60,18 @@ def test_no_secret_of_the_run_is_published_not_even_a_part(tmp_path):
 class Waiting(AgentAdapter):
     """An agent that speaks, and goes on when that was published."""
 
-    def __init__(self, live):
+    def __init__(self, live: Path) -> None:
         super().__init__(None, "waiting")
         self.messages = MessageHistory()
         self.live = live
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         self.messages.add_message("user", query)
         self.messages.add_message("assistant", "Let me see.")
         wait_until(lambda: "Let me see." in self.published())
         return "Ash"
 
-    def published(self):
+    def published(self) -> str:
         try:
             return self.live.read_text()
         except FileNotFoundError:

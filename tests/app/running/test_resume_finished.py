@@ -2,10 +2,13 @@
 
 import json
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval.app.results.examined import ExaminedRun
+from maseval.app.results.run_summary import RunResult
 from maseval.commands import show
 from maseval.runs import log
 from maseval.runs.report_line import INDEX
@@ -14,7 +17,7 @@ from tests.runs.test_index import rewritten
 
 
 @pytest.fixture
-def work(monkeypatch):
+def work(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What is done with the reports of a run: which are read, and which are judged."""
     found = {"read": [], "judged": []}
     read, judge = log.report_at, ExaminedRun._find
@@ -32,7 +35,7 @@ def work(monkeypatch):
     return found
 
 
-def run(path, **options):
+def run(path: Path, **options: int) -> RunResult:
     return noisy_run(path, 0.3, **options)
 
 

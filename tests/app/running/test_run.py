@@ -2,14 +2,23 @@
 
 import json
 import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from examples.booking import BookingBenchmark, load_tasks
 from maseval import AgentAdapter, BenchmarkCallback, ScriptedModelAdapter
+from maseval.app.results.run_summary import RunResult
 from maseval.commands import compare, run, show
+from maseval.core.engine.participants import Agents
 from maseval.core.exceptions import ConfigurationError, DuplicateTaskError
+from maseval.core.seeding import SeedGenerator
+from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
+from maseval.core.user import User
 from maseval.runs import RunConfigError, RunFolder
 from tests.core.task.building import InOrder
 
@@ -47,7 +56,7 @@ def asking(number):
 
 
 @pytest.fixture(autouse=True)
-def shopping(tmp_path, monkeypatch):
+def shopping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "shopping.py").write_text(SHOPPING)
     monkeypatch.syspath_prepend(tmp_path)
@@ -55,7 +64,7 @@ def shopping(tmp_path, monkeypatch):
     sys.modules.pop("shopping", None)
 
 
-def planned(result):
+def planned(result: RunResult) -> list[str]:
     return [one.task_id for one in RunFolder.read(result.folder).planned]
 
 
@@ -264,7 +273,14 @@ def test_runs_of_any_benchmark_are_shown_and_compared_task_by_task():
 
 
 class Priced(BookingBenchmark):
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+    def setup_agents(
+        self,
+        agent_data: JsonObject,
+        environment: Any,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Agents:
         model = ScriptedModelAdapter(["Sorry."], model_id="mine/small")
         self.register("models", "clerk", model)
         agent = _Answering(model, "desk")
@@ -272,7 +288,7 @@ class Priced(BookingBenchmark):
 
 
 class _Answering(AgentAdapter):
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         return self.agent.generate(query)
 
 
@@ -295,10 +311,12 @@ def test_a_timeout_replaces_that_of_the_tasks():
 
 
 class Strict(Priced):
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(fail_on_task_error=True)
 
-    def run_agents(self, agents, task, environment, query):
+    def run_agents(
+        self, agents: Sequence[AgentAdapter], task: Task, environment: Any, query: str
+    ) -> Any:
         if task.id == "team":
             raise RuntimeError("a wall")
         return "Done."

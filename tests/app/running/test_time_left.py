@@ -8,14 +8,14 @@ from maseval.core.outcome import Outcome, Simulation
 
 
 @pytest.fixture
-def clock(monkeypatch):
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that a test moves."""
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     return now
 
 
-def finished(one):
+def finished(one: Simulation) -> Outcome:
     return Outcome(
         domain=one.domain, task_id=one.task_id, trial=one.trial, status="success", passed=True
     )

@@ -2,9 +2,12 @@
 
 import hashlib
 import itertools
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from maseval.app.results.run_summary import RunResult
 from maseval.app.results.until import Until, run_rounds
 from maseval.app.running.run_options import AskedQuestion
 from maseval.cli.app import complete_words
@@ -13,7 +16,7 @@ from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome
 from maseval.core.words import between, percent
 from maseval.runs import RunConfigError, RunFolder, Simulation
-from maseval.runs.config import UNTIL, RunConfig, mark_of
+from maseval.runs.config import UNTIL, RunConfig, StoppedRun, mark_of
 from maseval.runs.recording import outcomes_in
 from maseval.stats.sequential import SequentialPlan
 from tests.cli.commandline import maseval
@@ -37,7 +40,15 @@ def passes(one: Simulation, chance: float) -> bool:
     return digest[0] < 256 * chance
 
 
-def simulate(path, until, *, chance=0.35, kill_after=None, errors=(), stop_after=None):
+def simulate(
+    path: Path,
+    until: Until,
+    *,
+    chance: float = 0.35,
+    kill_after: int | None = None,
+    errors: set[tuple[str, int]] | tuple[Any, ...] = (),
+    stop_after: int | None = None,
+) -> StoppedRun | None:
     """Run into a folder as the commands do, until it is killed; return the folder's end."""
     written = itertools.count(1)
     stopping = False
@@ -67,7 +78,7 @@ def simulate(path, until, *, chance=0.35, kill_after=None, errors=(), stop_after
 ERROR = {"error_type": "Outage", "error_message": "gone", "traceback": ""}
 
 
-def content(path):
+def content(path: Path) -> tuple[dict[Simulation, str], list[Simulation], dict[str, Any]]:
     folder = RunFolder.read(path)
     stopped = folder.config.stopped
     return folder.recorded, [*folder.planned], stopped and stopped.values
@@ -189,7 +200,7 @@ def test_a_run_can_be_named_without_quotes():
     assert complete_words(["tau2", "run", "retail"]) == ["tau2", "run", "--domain", "retail"]
 
 
-def run_library(path, rate, **options):
+def run_library(path: Path, rate: float, **options: Any) -> RunResult:
     return tau2.run(
         domain="library", agent="noisy", agent_args={"error_rate": rate}, output=path, **options
     )

@@ -5,6 +5,9 @@ import json
 import os
 import shutil
 import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,28 +23,28 @@ from tests.frames.recordings import library_run
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory):
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return library_run(trials=1, output=tmp_path_factory.mktemp("runs") / "mine").folder
 
 
 @pytest.fixture(scope="module")
-def archive(run, tmp_path_factory):
+def archive(run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return bundle(run, tmp_path_factory.mktemp("bundles") / "mine.maseval.zip").path
 
 
-def contents(archive):
+def contents(archive: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(archive) as opened:
         return {name: opened.read(name) for name in opened.namelist()}
 
 
-def packed(path, files):
+def packed(path: Path, files: dict[str, bytes]) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return path
 
 
-def relisted(files, **changes):
+def relisted(files: dict[str, bytes], **changes: str) -> dict[str, bytes]:
     """The files with a list of theirs that is right, as somebody could make it."""
     manifest = json.loads(files["bundle.json"]) | changes
     manifest["files"] = {
@@ -189,16 +192,16 @@ def test_other_data_than_the_run_had_is_reported(archive, tmp_path, monkeypatch)
     assert found.unchecked == "the data here is not that of the run"
 
 
-def without(files, name):
+def without(files: Any, name: str) -> dict[str, Any]:
     return {key: content for key, content in files.items() if key != name}
 
 
-def edited(name):
+def edited(name: str) -> Callable[..., Any]:
     """Change a file, and not the list."""
     return lambda files: {**files, name: files[name].replace(b"library", b"LIBRARY", 1)}
 
 
-def relogged(change):
+def relogged(change: Callable[..., Any]) -> Callable[..., Any]:
     """Change the lines of the log, and make the list fit."""
 
     def changed(files):
@@ -208,7 +211,7 @@ def relogged(change):
     return changed
 
 
-def boasting(files):
+def boasting(files: Any) -> Any:
     listed = json.loads(files["bundle.json"])["simulations"]
     assert listed["closed"] and listed["planned"] == listed["recorded"] > 0
     return relisted(files, simulations={**listed, "recorded": listed["recorded"] + 1})

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -20,13 +21,13 @@ BOOKING = "examples.booking:BookingBenchmark"
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory):
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("library") / "run"
     return tau2.run(domain="library", agent="noisy", num_tasks=5, trials=2, output=folder).folder
 
 
 @pytest.fixture(scope="module")
-def results(library):
+def results(library: Path) -> tuple[dict[str, Any], list[dict[str, Any]], bytes]:
     """The document of a run in Every Eval Ever, its rows, and the bytes of the latter."""
     (found,) = commands.export(library, "eee", library.parent / "eee")
     (rows,) = found.path.rglob("*_samples.jsonl")

@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from maseval import commands
+from maseval.app.results.run_summary import RunResult
 from maseval.app.sharing.sync import Destination, SentLog
 from maseval.commands import tau2
 from maseval.core.exceptions import ConfigurationError
@@ -15,29 +18,29 @@ from maseval.interface.telemetry.otlp import DeliveryError
 from tests.cli.commandline import maseval
 from tests.damage import FORGERIES
 from tests.interface.libraries import needing
-from tests.interface.telemetry.receiver import attributes, receiving
+from tests.interface.telemetry.receiver import Receiver, attributes, receiving
 
 BOOKING = "examples.booking:BookingBenchmark"
 
 
 @pytest.fixture(autouse=True)
-def variables(monkeypatch, tmp_path):
+def variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("ENDPOINT", "HEADERS", "TRACES_ENDPOINT", "TRACES_HEADERS"):
         monkeypatch.delenv(f"OTEL_EXPORTER_OTLP_{name}", raising=False)
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "1")
 
 
-def booking(trials=1, **options):
+def booking(trials: int = 1, **options: int) -> RunResult:
     options = {"num_tasks": 2, "output": "mine", **options}
     return commands.run(benchmark=BOOKING, trials=trials, **options)
 
 
-def traces(receiver):
+def traces(receiver: Receiver) -> list[bytes]:
     return [each.trace_id for each in receiver.spans if not each.parent_span_id]
 
 
-def needs_otel(test):
+def needs_otel(test: Callable[..., Any]) -> Callable[..., Any]:
     for mark in needing("opentelemetry.exporter"):
         test = mark(test)
     return test
@@ -175,7 +178,7 @@ def test_the_address_is_noted_without_its_password(tmp_path):
     assert sent.run() == ("first", "d1")
 
 
-def evaluations(receiver):
+def evaluations(receiver: Receiver) -> list[list[dict[str, Any]]]:
     """The evaluations of each simulation, as they arrived."""
     return [
         [

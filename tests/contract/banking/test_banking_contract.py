@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,7 @@ from maseval.benchmark.tau2.domains.banking_knowledge.variants import (
     SearchOptions,
     variant_named,
 )
+from maseval.benchmark.tau2.domains.domain import Domain
 from maseval.benchmark.tau2.domains.releases import V1_0_1
 from maseval.benchmark.tau2.environment import Tau2Environment
 from maseval.benchmark.tau2.review.audit import audit
@@ -54,7 +56,9 @@ def variant(name: str) -> Any:
     return V1_0_1.domains[f"banking_knowledge@{name}"]
 
 
-def begun(domain, folder, task: dict[str, Any], allowlist=None) -> World:
+def begun(
+    domain: Domain, folder: Path, task: dict[str, Any], allowlist: list[str] | None = None
+) -> World:
     state = {**(task.get("initial_state") or {})}
     if allowlist is not None:
         state["noted_reads"] = allowlist
@@ -110,7 +114,7 @@ def test_every_recorded_call_is_answered_the_same(vectors, folder, domain):
     assert_same(found for sequence in sequences for found in of_sequence(sequence, domain, folder))
 
 
-def of_sequence(sequence: dict[str, Any], domain, folder) -> Iterator[str]:
+def of_sequence(sequence: dict[str, Any], domain: Domain, folder: Path) -> Iterator[str]:
     task_id = sequence["task_id"]
     task = {"id": None} if task_id is None else load_raw_task(domain, task_id)
     world = begun(domain, folder, task, sequence["read_log_allowlist"])
@@ -143,7 +147,7 @@ def test_every_task_begins_and_is_solved_as_recorded(vectors, folder, domain):
     assert_same(found for record in recorded for found in of_task(record, domain, folder))
 
 
-def of_task(record: dict[str, Any], domain, folder) -> Iterator[str]:
+def of_task(record: dict[str, Any], domain: Domain, folder: Path) -> Iterator[str]:
     task = load_raw_task(domain, record["task_id"])
     setting = Setting(domain, folder, TaskSpec.of(task), rules=V1_0_1.rules)
     bare = setting._replace(
@@ -203,7 +207,7 @@ def test_every_recorded_evaluation_comes_out_the_same(vectors, folder, domain):
     assert_same(of_evaluations(recorded, domain))
 
 
-def of_evaluations(recorded: list[dict[str, Any]], domain) -> Iterator[str]:
+def of_evaluations(recorded: list[dict[str, Any]], domain: Domain) -> Iterator[str]:
     for record in recorded:
         task = dict(load_raw_task(domain, record["task_id"]))
         for key, value in (record["task_override"] or {}).items():
@@ -254,7 +258,7 @@ def rate(messages: list[dict[str, Any]], tools: Any) -> str:
 
 
 @pytest.fixture
-def models(monkeypatch, tmp_path):
+def models(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     """Local embeddings and ratings, and a cache of one's own for them."""
     asked.clear()
     kept = KeptVectors(tmp_path / "vectors")
@@ -287,7 +291,7 @@ def test_every_recorded_search_finds_the_same(vectors, folder, models, kind, cou
     assert_same(found for record in recorded for found in of_search(record, folder, worlds))
 
 
-def of_search(record: dict[str, Any], folder, worlds: dict[str, World]) -> Iterator[str]:
+def of_search(record: dict[str, Any], folder: Path, worlds: dict[str, World]) -> Iterator[str]:
     key = json.dumps([record["variant"], record["retrieval_kwargs"]])
     if key not in worlds:
         options = record["retrieval_kwargs"] or {}  # the original ignores those it does not know
@@ -336,7 +340,7 @@ def test_every_recorded_orchestration_comes_out_the_same(vectors, folder, domain
     assert_same(found for record in recorded for found in of_run(record, domain, folder))
 
 
-def of_run(record: dict[str, Any], domain, folder) -> Iterator[str]:
+def of_run(record: dict[str, Any], domain: Domain, folder: Path) -> Iterator[str]:
     """Here the record counts farewells, and gives one hash for the one database."""
     found = played(record, domain, folder)
     for farewells in ("agent_stop_calls", "user_stop_calls"):

@@ -1,7 +1,9 @@
 """Judging as in the original: what is asked, how answers are parsed, what the result is."""
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -25,14 +27,14 @@ pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 
 @pytest.fixture(scope="module")
-def original(macs_data):
+def original(macs_data: Path) -> SimpleNamespace:
     """Scenarios by domain, and the judge's prompts."""
     scenarios = {domain: load_scenarios(domain, macs_data) for domain in VALID_DOMAINS}
     return SimpleNamespace(scenarios=scenarios, templates=load_templates(macs_data))
 
 
 @pytest.fixture(scope="module")
-def conversations(macs_vectors, macs_data):
+def conversations(macs_vectors: Path, macs_data: Path) -> dict[str, Any]:
     inputs = json.loads((macs_vectors / "conversation_inputs.json").read_text(encoding="utf-8"))
     return {
         name: each["conversation"]

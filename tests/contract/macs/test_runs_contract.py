@@ -1,11 +1,20 @@
 """Whole repetitions: how often the agent is invoked, which models are made, what is reported."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.macs import MACSBenchmark, configure_model_ids
+from maseval.benchmark.macs.benchmark import MACSUser
 from maseval.core.agent import AgentAdapter
+from maseval.core.engine.participants import Agents
+from maseval.core.model import ModelAdapter
 from maseval.core.scripted import ScriptedModelAdapter
+from maseval.core.seeding import SeedGenerator
 from maseval.core.task import Task
+from maseval.core.tracing import JsonObject
+from maseval.core.user import User
 from tests.contract.macs.vectors import cases_in
 
 pytestmark = [pytest.mark.contract, pytest.mark.data]
@@ -23,12 +32,12 @@ UNREADABLE = {
 class Asking(AgentAdapter):
     """Asks the user some questions, then answers."""
 
-    def __init__(self, user, asks):
+    def __init__(self, user: MACSUser, asks: int) -> None:
         super().__init__(None, "asking")
         self.user, self.asks = user, asks
         self.queries = []
 
-    def _run_agent(self, query):
+    def _run_agent(self, query: str) -> Any:
         self.queries.append(query)
         for _ in range(self.asks):
             self.user.respond("a question")
@@ -38,16 +47,23 @@ class Asking(AgentAdapter):
 class Recorded(MACSBenchmark):
     """One asking agent, and models that answer as recorded."""
 
-    def __init__(self, case, **options):
+    def __init__(self, case: dict[str, Any], **options: Any) -> None:
         super().__init__(seed=7, progress_bar=False, **options)
         self.case = case
         self.models = []
 
-    def setup_agents(self, agent_data, environment, task, user, seed_generator):
+    def setup_agents(
+        self,
+        agent_data: JsonObject,
+        environment: Any,
+        task: Task,
+        user: User | None,
+        seed_generator: SeedGenerator,
+    ) -> Agents:
         self.agent = Asking(user, self.case["asks_per_run"])
         return [self.agent], {"asking": self.agent}
 
-    def get_model_adapter(self, model_id, **options):
+    def get_model_adapter(self, model_id: str, **options: Any) -> ModelAdapter:
         name, seed = options["register_name"], options["seed"]
         self.models.append([name, seed])
         if name == "user_simulator":
@@ -59,7 +75,7 @@ class Recorded(MACSBenchmark):
         return self.register("models", name, ScriptedModelAdapter(replies, seed=seed))
 
 
-def task():
+def task() -> list[Task]:
     made = Task(
         "start",
         id="t-1",
@@ -72,7 +88,7 @@ def task():
 
 
 @pytest.fixture(autouse=True)
-def templates_at_hand(macs_data, monkeypatch, tmp_path):
+def templates_at_hand(macs_data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("MASEVAL_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("MASEVAL_MACS_DATA", str(macs_data))
 

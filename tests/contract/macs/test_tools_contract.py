@@ -1,6 +1,8 @@
 """Simulated tools: what they take, what their model is asked, and which agent has which."""
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,7 @@ TEMPLATE = (
 ANSWER = '{"text": "done", "details": {"k": 1}}'
 
 
-def actions_of(macs_data):
+def actions_of(macs_data: Path) -> dict[tuple[str, str, str], Any]:
     return {
         (domain, group["tool_name"], action["name"]): action
         for domain in VALID_DOMAINS
@@ -53,7 +55,7 @@ def test_every_action_becomes_the_recorded_tool(macs_vectors, macs_data):
         assert asked in (case["prompt_sha256"], case["prompt_plain_sha256"]), case["name"]
 
 
-def scripted(outputs):
+def scripted(outputs: list[dict[str, str] | str]) -> ScriptedModelAdapter:
     """The recorded answers, the last one again and again."""
     replies = [RuntimeError("broken") if isinstance(each, dict) else each for each in outputs]
     return ScriptedModelAdapter([*replies, *replies[-1:] * 9])

@@ -1,5 +1,7 @@
 """The simulated user: its answers, its turns and what its model is asked."""
 
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.macs import MACSUser
@@ -13,7 +15,7 @@ pytestmark = pytest.mark.contract
 TEMPLATE = "SCENARIO {{scenario}}\nHISTORY {{conversation_history}}\n"
 
 
-def observed(user, step):
+def observed(user: MACSUser, step: dict[str, Any]) -> dict[str, Any]:
     """What a step gives: the user is reset, or answers what the assistant says."""
     found = {}
     if step.get("reset"):

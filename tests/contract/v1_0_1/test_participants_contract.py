@@ -1,5 +1,6 @@
 """Prompts, messages and user tools of v1.0.1 against what the original was recorded to do."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 
 @pytest.fixture(scope="module")
-def user_sim(vectors) -> dict[str, Any]:
+def user_sim(vectors: Path) -> dict[str, Any]:
     return records(vectors / "user_sim.json")[0]
 
 
@@ -112,7 +113,7 @@ def test_a_persona_has_no_place_in_the_guidelines_so_it_has_no_effect(user_sim, 
 
 
 @pytest.fixture(scope="module")
-def wording(shared_data) -> OriginalWording:
+def wording(shared_data: Path) -> OriginalWording:
     texts = load_texts("1.0.1", shared_data / "tau2-texts")
     return OriginalWording(texts, V1_0_1.rules.participants)
 

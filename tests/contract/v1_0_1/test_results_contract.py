@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 
 @pytest.fixture(scope="module")
-def results(vectors, tmp_path_factory) -> Path:
+def results(vectors: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the recorded results; a folder that holds nothing does not survive all tools."""
     folder = tmp_path_factory.mktemp("results") / "results"
     shutil.copytree(vectors / "results", folder)
@@ -38,7 +38,7 @@ def results(vectors, tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def cases(results) -> dict[str, Any]:
+def cases(results: Any) -> dict[str, Any]:
     return records(results / "cases.json")[0]
 
 

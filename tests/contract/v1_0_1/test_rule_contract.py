@@ -4,6 +4,8 @@ import gzip
 import json
 import re
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,29 +15,29 @@ pytestmark = [pytest.mark.contract, pytest.mark.data]
 
 
 @pytest.fixture(scope="module")
-def tasks(shared_data):
+def tasks(shared_data: Path) -> dict[str, Any]:
     path = shared_data / "tau2-v1.0.1" / "domains" / "retail" / "tasks.json"
     return {task["id"]: task["evaluation_criteria"] for task in json.loads(path.read_bytes())}
 
 
 @pytest.fixture(scope="module")
-def conversations(contract_dir):
+def conversations(contract_dir: Path) -> dict[str, Any]:
     with gzip.open(contract_dir / "conversations" / "retail.jsonl.gz") as file:
         return {each["id"]: each for each in map(json.loads, file)}
 
 
-def said_in(conversation):
+def said_in(conversation: Any) -> list[Any]:
     messages = conversation["simulation"]["messages"]
     return [m["content"] for m in messages if m["role"] == "assistant" and m.get("content")]
 
 
-def decide(criteria, said, ended=None):
+def decide(criteria: Any, said: Any, ended: Any = None) -> Any:
     return decide_by_rule(
         criteria.get("nl_assertions") or [], criteria["communicate_info"], said, ended
     )
 
 
-def without(value, text):
+def without(value: Any, text: str) -> Any:
     """The text without a value, as if the agent had left it out."""
     if re.search("[a-z]", value, re.IGNORECASE):
         return re.sub(re.escape(value), "...", text, flags=re.IGNORECASE)
@@ -44,7 +46,7 @@ def without(value, text):
     return re.sub(number, lambda m: "..." if Decimal(m[0].replace(",", "")) == same else m[0], text)
 
 
-def measured(contract_dir, tasks, conversations):
+def measured(contract_dir: Path, tasks: Any, conversations: Any) -> tuple[Any, int, Any, Any, Any]:
     """Readings that agree, values taken out that are noticed, and false yes to other tasks."""
     readings = [
         json.loads(line)

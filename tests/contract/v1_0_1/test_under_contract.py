@@ -1,5 +1,7 @@
 """The 683 recorded conversations under both releases: how many verdicts change."""
 
+from typing import Any
+
 import pytest
 
 from maseval.benchmark.tau2.rescoring.recount import Recount
@@ -12,13 +14,13 @@ from maseval.core.scoring_options import ScoringOptions
 OLD, NEW, MIXED = "0.2.0", "1.0.1", "1.0.1+tasks.0.2.0"
 
 
-def verdicts(file, release):
+def verdicts(file: Any, release: Any) -> list[Any]:
     """Whether each conversation passes; None if a judge decides."""
     found = Recount(read_results(file), ScoringOptions(data_version=release))
     return [None if each.open else each.passed for _, each in found.judge_all()]
 
 
-def strict_verdict(each, release):
+def strict_verdict(each: Any, release: Any) -> Any:
     """The same where what cannot be replayed raises what the original raises."""
     options = {"domain": each.domain_name, "solo": each.solo, "version": release}
     try:
