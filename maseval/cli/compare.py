@@ -255,7 +255,7 @@ def plan(
         return
     console, planned = stdout(), found.about
     known = percent(planned.rate) if planned.score is None else format_score(planned.score)
-    console.print(f"{count_of(planned.tasks, 'task')}, pass^1 {known}")
+    console.print(f"{count_of(planned.tasks, 'task')}, {planned.measure} {known}")
     table = _table(found)
     if natural_width(table) > console.width:  # no number is cut as long as there is any room
         table.box, table.padding = None, (0, 1, 0, 0)
