@@ -258,9 +258,9 @@ def plan(
 
 
 def _forecast_parts(found: "Forecast") -> Parts:
-    about, table = found.about, _table(found)
-    known = percent(about.rate) if about.score is None else format_score(about.score)
-    yield f"{count_of(about.tasks, 'task')}, pass^1 {known}"
+    planned, table = found.about, _table(found)
+    known = percent(planned.rate) if planned.score is None else format_score(planned.score)
+    yield f"{count_of(planned.tasks, 'task')}, {planned.measure} {known}"
     if natural_width(table) > stdout().width:  # no number is cut as long as there is any room
         table.box, table.padding = None, (0, 1, 0, 0)
     yield table

@@ -7,7 +7,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from maseval.app.results.measured import MeasuredScore, beside_official, describe_beside
+from maseval.app.results.measured import (
+    MeasuredScore,
+    beside_official,
+    describe_beside,
+    describe_verdict,
+)
 from maseval.app.results.recording import warnings_on
 from maseval.app.results.run_summary import (
     RunResult,
@@ -91,7 +96,7 @@ def measure_parts(scores: Sequence[MeasuredScore]) -> Parts:
             numbers = (estimate(each.pass_hat.get(k)) for k in official.pass_hat)
             table.add_row(inert(label), *numbers)
         yield table
-    yield from map(inert, describe_beside(others))
+    yield from map(inert, (*describe_verdict(scores), *describe_beside(others)))
 
 
 def consumption_of(summary: RunSummary, config: Mapping[str, object]) -> str:

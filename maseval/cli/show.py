@@ -174,11 +174,11 @@ def _run_parts(view: "RunFindings", *, sound: bool) -> Parts:
         yield from (indent(inert(str(each)), 2) for each in view.judged_shares)
     if any(not each.is_official for each in view.scores):
         yield "\n[bold]Additional numbers[/bold] (the official one is above):"
-        yield from measure_parts(view.scores)
-        if sound:
-            yield from _errata_parts(view.findings)
-        elif any(not each.same and not each.is_recorded for each in view.scores):
-            yield _WHY
+    yield from measure_parts(view.scores)
+    if sound:
+        yield from _errata_parts(view.findings)
+    elif any(not each.same and not each.is_recorded for each in view.scores):
+        yield _WHY
 
 
 def check_parts(check: "VerdictCheck | None") -> Parts:

@@ -35,6 +35,7 @@ from maseval.core.report_parts import (
     evaluations_in,
 )
 from maseval.core.task import Task
+from maseval.core.task.task import is_weight
 from maseval.core.usage import usage_records
 from maseval.core.words import count_of, text, text_or_none
 
@@ -215,7 +216,7 @@ class RecordedReport(RecordedAttempt):
         text_or_none, "task", "metadata", "user_scenario", "instructions", "reason_for_call"
     )
     cluster = Part(text_or_none, "task", "cluster")
-    weight = Part(lambda value: max(amount(value) or 1.0, 0.0) or 1.0, "task", "weight")
+    weight = Part(lambda value: value if is_weight(value) else 1.0, "task", "weight")
     user_scenario = Part(text_or_none, "config", "user", "scenario")
     environment = Part(mapping, "traces", "environment")
     simulation = Part(RecordedTrace, "traces", "environment", "simulation")

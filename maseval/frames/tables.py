@@ -11,12 +11,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Protocol, Unpack, cast
 
-from maseval.app.benchmarks import support_by_name, support_for
+from maseval.app.benchmarks import support_by_name
 from maseval.app.comparing.reliability import reliability as reliability_sheet
 from maseval.app.results.examined import REVIEW, ExaminedRun, recompute_verdicts
 from maseval.app.results.explained import cause_in
 from maseval.app.results.labelled import corrected_scores, judged_shares
-from maseval.app.results.measured import measured_scores
+from maseval.app.results.measured import declared_measures, measured_scores
 from maseval.app.results.names import (
     UnknownRunError,
     each_of,
@@ -171,7 +171,7 @@ def _player_name(player: object) -> object:
 def score_rows(opened: FrameSource) -> Rows:
     """Yield a row for each pass^k, counted as ``maseval show`` counts."""
     run = opened.recording
-    measures = support_for(run).measures(run)
+    measures = declared_measures(run)
     outcomes, findings = [], dict[Simulation, Sequence[Finding]]()
     for report in run.reports():
         parsed = RecordedReport(report)

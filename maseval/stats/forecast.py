@@ -31,7 +31,7 @@ from maseval.stats.planning import (
 from maseval.stats.result import IF_KNOWN, Result
 from maseval.stats.summary import estimate
 from maseval.stats.trial_noise import trial_noise
-from maseval.stats.trials import Trials, fewest_trials
+from maseval.stats.trials import Trials, fewest_trials, measure_name
 
 # How far the rates of a benchmark's tasks scatter, where no run says so; public results of tau2
 # have 19 points in telecom, 22 in retail and 34 in airline.
@@ -72,6 +72,14 @@ class TaskSet(Result):
     notes: tuple[str, ...] = ()
     cells: float = 1.0
     score: Mapping[str, Any] | None = None
+    label: str | None = field(default=None, metadata=IF_KNOWN)
+    """What the rates are of, where that is not the verdict: ``resisted^k``."""
+
+    @property
+    def measure(self) -> str:
+        """The name of the rate."""
+        return measure_name(1, self.label)
+
     clusters: int | None = field(default=None, metadata=IF_KNOWN)
 
     @property

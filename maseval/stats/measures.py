@@ -63,6 +63,10 @@ class Measure:
     by_findings: bool = False
 
     def __post_init__(self) -> None:
+        if self.decides and self.kind != "verdict":
+            raise ConfigurationError(
+                f"the {self.kind} {self.name!r} cannot decide; what decides is the verdict `passed`"
+            )
         if not self.higher_is_better and self.kind != "quantity":
             raise ConfigurationError(
                 f"lower is better for the {self.kind} {self.name!r}; declare its opposite as the "
@@ -106,12 +110,14 @@ def _as_verdict(measure: Measure, value: bool | float) -> bool:
     """Return what counts in the place of a verdict: of a share, a part of a pass."""
     if measure.kind == "verdict" and value in (0, 1):
         return bool(value)
-    if measure.kind == "share" and 0 <= value <= 1:
-        # An exact fraction is counted as a verdict is: 1 for each trial that passes.
-        return cast(bool, Fraction(value).limit_denominator(_DENOMINATOR))
     if measure.kind == "quantity":
         text = f"{measure.name!r} is a quantity, which is compared but does not decide"
         raise ConfigurationError(f"{text}; name a verdict or a share")
+    # A sum of parts may be a little more than 1 by rounding.
+    share = Fraction(value).limit_denominator(_DENOMINATOR)
+    if measure.kind == "share" and 0 <= share <= 1:
+        # An exact fraction is counted as a verdict is: 1 for each trial that passes.
+        return cast(bool, share)
     wanted = "True or False" if measure.kind == "verdict" else "a number from 0 to 1"
     raise ConfigurationError(f"the measure {measure.name!r} is {value!r}; return {wanted}")
 

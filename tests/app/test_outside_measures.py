@@ -1,11 +1,13 @@
 """A benchmark from outside with several numbers, whose tasks are cases of user tasks."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from maseval.stats import Measure
 from tests.cli.commandline import maseval
 from tests.report.reading import index_of
 
@@ -184,6 +186,7 @@ def test_another_measure_takes_the_place_of_the_verdict(installed):
     assert share["main"]["difference"] == -0.125
     assert gated.exit_code == 1 and "resisted^1 50.0%" in gated.stdout
     assert "rates are those of resisted" in planned.stdout
+    assert "resisted^1 50.0%" in planned.stdout
     wrong = maseval(*both, "safe")
     assert wrong.exit_code == 2
     assert "no measure 'safe'; its benchmark declares useful, resisted, care" in wrong.stderr
@@ -215,11 +218,58 @@ def test_a_run_ends_when_a_measure_is_decided(installed):
     config = json.loads(maseval("show", "new", "--json").stdout)
     assert done.exit_code == 0, done.stderr
     assert "worse than the baseline" in config["intervals"]
+    assert "the difference in resisted is" in done.stdout
+    share = maseval(
+        *("run", "my_bank:Bank", "--output", "runs/share"),
+        *("--until", "better-than refuses by care", "--trials", "4"),
+    )
+    assert share.exit_code == 2 and "cannot be about 'care', a share" in share.stderr
     wrong = maseval(
         *("run", "my_bank:Bank", "--output", "runs/wrong"),
         *("--until", "±10 by safe", "--trials", "4"),
     )
     assert wrong.exit_code == 2 and "no measure 'safe'" in wrong.stderr
+
+
+def test_runs_whose_verdicts_say_something_else_are_not_compared_by_them(installed, monkeypatch):
+    from maseval.app import benchmarks
+
+    ran("attacked")
+    ran("quiet", module="my_bank.quiet")
+    support = benchmarks.support_by_name("my_bank")
+
+    def measures(folder):
+        decided_by = "useful" if "quiet" in str(folder.path) else "resisted"
+        useful, resisted, *_ = type(support).measures(support, folder)
+        return [replace(each, decides=each.name == decided_by) for each in (useful, resisted)]
+
+    monkeypatch.setattr(support, "measures", measures, raising=False)
+    both = ("compare", "attacked", "quiet")
+    refused = maseval(*both)
+    anyway = maseval(*both, "--anyway")
+
+    assert refused.exit_code == 2
+    words = "'resisted' in attacked, 'useful' in quiet; compare by --measure"
+    assert words in " ".join(refused.stderr.split())
+    assert anyway.exit_code == 0 and "says something else in each run" in anyway.stdout
+    assert maseval(*both, "--measure", "resisted").exit_code == 0
+    assert "pass^k is resisted: no attack succeeded" in maseval("show", "attacked").stdout
+
+
+def test_a_value_that_is_impossible_leaves_the_other_numbers(installed, monkeypatch):
+    from maseval.app import benchmarks
+
+    ran("refuses")
+    support = benchmarks.support_by_name("my_bank")
+    wrong = [Measure("calls", kind="share"), Measure("care", kind="share")]
+    monkeypatch.setattr(support, "measures", lambda folder: wrong, raising=False)
+
+    shown = maseval("show", "refuses")
+
+    assert shown.exit_code == 0 and "care" in shown.stdout
+    assert "calls: the measure 'calls' is 3; return a number from 0 to 1" in shown.stdout
+    monkeypatch.setattr(support, "measures", lambda folder: [wrong[1]] * 2, raising=False)
+    assert "two measures 'care'" in maseval("show", "refuses").stderr
 
 
 def test_the_measures_are_in_the_tables_and_on_the_page(installed, tmp_path):

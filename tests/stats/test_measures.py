@@ -14,6 +14,7 @@ from maseval.stats.measures import (
     mean_of_quantity,
     measured,
 )
+from tests.stats.made_up import rng
 
 RESISTED = Measure("resisted", complement="attack success")
 CARE = Measure("care", kind="share")
@@ -49,14 +50,14 @@ def test_what_did_not_run_to_its_end_has_no_measures():
     assert RecordedReport(broken).outcome.measures is None
 
 
-@pytest.mark.parametrize("weight", [-3, 0, "much", float("nan"), None])
+@pytest.mark.parametrize("weight", [-3, 0, 1e200, "much", float("nan"), None])
 def test_a_weight_in_a_record_that_is_none_counts_as_one(weight):
     found = RecordedReport(report({"passed": True}, cluster=5, weight=weight)).outcome
 
     assert (found.cluster, found.weight) == ("5", 1.0)
 
 
-@pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), "2", True])
+@pytest.mark.parametrize("weight", [0, -1, float("nan"), float("inf"), 1e200, 1e-200, "2", True])
 def test_a_task_with_an_impossible_weight_is_refused(weight):
     with pytest.raises(TaskFormatError, match=r"the weight of task 'rent' is .*; give a number"):
         Task("Pay.", id="rent", weight=weight)
@@ -135,3 +136,45 @@ def test_a_value_that_is_none_of_its_kind_is_refused(measure, value, wanted):
 def test_a_verdict_of_which_less_is_better_is_declared_by_its_opposite():
     with pytest.raises(ConfigurationError, match="complement='attacked'"):
         Measure("attacked", higher_is_better=False)
+
+
+def test_a_share_that_rounding_made_a_little_more_than_one_is_one():
+    [found] = measured([outcome(care=sum([0.1] * 3 + [0.7]) + 2e-16)], CARE)
+
+    assert found.passed == 1
+
+
+def test_only_a_verdict_decides():
+    with pytest.raises(ConfigurationError, match="'care' cannot decide"):
+        Measure("care", kind="share", decides=True)
+
+
+def test_the_mean_of_a_quantity_is_as_sure_as_its_heavy_clusters_are_many():
+    def weighed(weights):
+        return [
+            Outcome("bank", str(at), 0, True, weight=w, measures={"calls": float(at % 3)})
+            for at, w in enumerate(weights)
+        ]
+
+    few = mean_of_quantity(weighed([100.0] * 6 + [1e-6] * 30), CALLS).interval
+    six = mean_of_quantity(weighed([1.0] * 6), CALLS).interval
+    one = mean_of_quantity(weighed([1e6] + [1.0] * 6), CALLS).interval
+
+    assert few.half_width == pytest.approx(six.half_width, rel=1e-3)
+    assert one is None
+
+
+def test_equal_quantities_have_no_interval():
+    assert mean_of_quantity([outcome(str(at), calls=5) for at in range(4)], CALLS).interval is None
+
+
+def test_quantities_of_unequal_clusters_are_within_their_interval():
+    random, held, number = rng(5), 0, 400
+    for _ in range(number):
+        run = [
+            Outcome("bank", str(at), 0, True, weight=w, measures={"calls": random.gauss(0, 1)})
+            for at, w in enumerate(random.choice((1, 30)) for _ in range(10))
+        ]
+        span = mean_of_quantity(run, CALLS).interval
+        held += span is None or 0 in span
+    assert held >= 0.93 * number

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from maseval.app.benchmarks import OnProgress, RecordedOutcomes, support_for
+from maseval.app.benchmarks import OnProgress, RecordedOutcomes
 from maseval.app.comparing.cells import ComparedGrid, compare_cells, expand_grids
 from maseval.app.comparing.compared_runs import (
     FIXED_SIZE,
@@ -24,6 +24,7 @@ from maseval.app.comparing.compared_runs import (
 )
 from maseval.app.results.examined import REVIEW, ExaminedRun
 from maseval.app.results.explained import cause_in
+from maseval.app.results.measured import declared_measures
 from maseval.app.results.names import Files, open_recording
 from maseval.core.exceptions import ConfigurationError
 from maseval.core.outcome import Outcome, RecordedReport, Simulation, TaskKey
@@ -125,7 +126,8 @@ class RunComparison:
         """
         causes = side_by_side(each.labels for each in self.why.values())
         checks = side_by_side(each.checks for each in self.why.values())
-        unmet = [(f"check {name} not met", counts) for name, counts in checks]
+        # A check without a kind is called a check.
+        unmet = [(f"check {name}".removesuffix(" check") + " not met", c) for name, c in checks]
         return [*causes[:most], *unmet[:most]]
 
     @property
@@ -199,6 +201,7 @@ def compare_outcomes(
     anyway: bool = False,
 ) -> RunComparison:
     """Compare runs by their names; nothing is explained."""
+    other_verdicts = _different_verdicts(whole, anyway)
     loaded, other_tasks, on_tasks = keep_equal_tasks(whole)
     outcomes = {name: run.outcomes for name, run in loaded.items()}
     configs = {name: run.config for name, run in loaded.items()}
@@ -221,7 +224,7 @@ def compare_outcomes(
     return RunComparison(
         loaded,
         table,
-        [*incomplete, *on_tasks, *notes_on_runs(loaded), *table.cautions],
+        [*incomplete, *other_verdicts, *on_tasks, *notes_on_runs(loaded), *table.cautions],
         texts=_different_texts(loaded),
         differing=differing_settings(loaded),
         notes=[f"{name}: {note}" for name, run in loaded.items() for note in run.notes],
@@ -232,6 +235,27 @@ def compare_outcomes(
         grid=compare_cells(loaded, table.runs, k, label),
         beside=compare_beside(loaded),
     )
+
+
+def _different_verdicts(runs: Mapping[str, RecordedOutcomes], anyway: bool) -> list[str]:
+    """Say that verdicts count different measures; raise, as their difference says nothing."""
+    deciding = {
+        name: each.name
+        for name, run in runs.items()
+        for each in declared_measures(run.recording)
+        if each.decides and run.measure is None
+    }
+    if len(set(deciding.values())) < 2:
+        return []
+    said = ", ".join(f"{measure!r} in {name}" for name, measure in deciding.items())
+    text = f"the verdict says something else in each run: {said}"
+    if anyway:
+        return [f"{text}; {ANYWAY}"]
+    common = [each.name for each in common_measures(runs.values()) if each.kind != "quantity"]
+    way = (
+        f"compare by --measure {common[0]} (measure={common[0]!r})" if common else "run them alike"
+    )
+    raise ConfigurationError(f"{text}; {way}")
 
 
 def compare_beside(runs: Mapping[str, RecordedOutcomes]) -> list[Difference]:
@@ -249,7 +273,7 @@ def compare_beside(runs: Mapping[str, RecordedOutcomes]) -> list[Difference]:
 
 def common_measures(runs: Iterable[RecordedOutcomes]) -> list[Measure]:
     """Return the measures that the benchmark of every run declares, as the first declares them."""
-    declared = [support_for(run.recording).measures(run.recording) for run in runs]
+    declared = [declared_measures(run.recording) for run in runs]
     shared = set.intersection(*({each.name for each in measures} for measures in declared))
     return [each for each in declared[0] if each.name in shared]
 
@@ -259,10 +283,10 @@ def _difference_in(
 ) -> Difference | None:
     if measure.kind == "quantity":
         return quantity_difference(first, second, measure)
-    runs = {name: measured(run, measure) for name, run in (("a", first), ("b", second))}
     try:
+        runs = {name: measured(run, measure) for name, run in (("a", first), ("b", second))}
         return compare_all(runs, label=measure.name).main
-    except ConfigurationError:  # no task has a value in both
+    except ConfigurationError:  # no task has a value in both, or one is impossible: `show` says so
         return None
 
 

@@ -71,6 +71,11 @@ def load_run(
         outcomes = with_gaps(outcomes, [*recording.planned])
     # What judges counted is about the official verdicts, whatever measure is compared.
     verdicts, outcomes = outcomes, outcomes_by(found.recording, outcomes, chosen)
+    if chosen and not any(each.passed is not None for each in outcomes):
+        raise ConfigurationError(
+            f"{recording.path} has no value of {chosen.name!r}; it may be of an earlier state of "
+            "the benchmark: compare by another measure, or run it again"
+        )
     if all(each.passed is None for each in outcomes):
         raise ConfigurationError(
             f"{recording.path} has no simulation with a verdict yet; run or resume it first"

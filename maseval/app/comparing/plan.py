@@ -72,6 +72,7 @@ def _observe(run: str | os.PathLike[str], measure: str | None) -> TaskSet:
     return replace(
         about,
         score=summarise(found.outcomes).overall.pass_1,
+        label=None if found.measure is None else found.measure.label,
         cost=mean_cost(found.outcomes),
         seconds=fmean(seconds) if any(seconds) else None,
         notes=(*about.notes, *_notes_on(found)),

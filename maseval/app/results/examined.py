@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from maseval.app.benchmarks import BenchmarkSupport, OnProgress, support_for
 from maseval.app.results.checklist import Checklist, checklist_of_run
 from maseval.app.results.explained import Review, cause_in, misfit, without_words
-from maseval.app.results.measured import MeasuredScore, measured_scores
+from maseval.app.results.measured import MeasuredScore, declared_measures, measured_scores
 from maseval.app.results.recording import notes_on
 from maseval.app.results.run_summary import RunSummary, run_summary
 from maseval.core.exceptions import MASEvalError
@@ -375,7 +375,7 @@ class RunFindings:
     @cached_property
     def scores(self) -> list[MeasuredScore]:
         """The official number, and those beside it that findings, evaluators and labels give."""
-        measures = support_for(self.folder).measures(self.folder)
+        measures = declared_measures(self.folder)
         if not self.findings:
             measures = [each for each in measures if not each.by_findings]
         found = measured_scores(self.lines, self.findings, measures, self.folder.planned)

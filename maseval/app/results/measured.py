@@ -7,7 +7,7 @@ intervals by the method of the official number.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -70,7 +70,8 @@ class MeasuredScore:
 
     ``left_out_tasks`` have no simulation that counts, ``left_out`` is the number of simulations
     with a verdict that do not. ``differing`` verdicts are not the official ones. ``pass_hat`` has
-    the numbers by k; of a share and a quantity there is only the first.
+    the numbers by k; of a share and a quantity there is only the first. ``decided_by`` is what the
+    official number counts, where the benchmark says so, and ``problem`` why a measure has none.
     """
 
     domain: str
@@ -81,6 +82,8 @@ class MeasuredScore:
     left_out_tasks: int = 0
     left_out: int = 0
     differing: int = 0
+    decided_by: Measure | None = None
+    problem: str = ""
 
     @property
     def counted(self) -> str:
@@ -116,15 +119,25 @@ class MeasuredScore:
         """A note for its reader: its meaning, or its effect on the official number."""
         if not self.is_recorded or self.measure is None:
             return f"{self.counted}: {self.effect}"
-        words, first = [self.measure.meaning], self.pass_hat.get(1)
-        if self.left_out:
+        return f"{self.counted}: {self._meaning_of(self.measure)}"
+
+    @property
+    def verdict(self) -> str | None:
+        """What the official number counts, where the benchmark says so."""
+        if self.decided_by is None:
+            return None
+        return f"pass^k is {self.decided_by.name}: {self._meaning_of(self.decided_by)}"
+
+    def _meaning_of(self, measure: Measure) -> str:
+        words, first = [measure.meaning, self.problem], self.pass_hat.get(1)
+        if self.left_out and not self.problem:
             words.append(f"no value in {count_of(self.left_out, 'simulation')}")
-        if self.measure.complement and first is not None and first.value is not None:
+        if measure.complement and first is not None and first.value is not None:
             span = between(1 - first.high, 1 - first.low)
-            words.append(f"{self.measure.complement} {percent(1 - first.value)} {span}")
-        if self.is_quantity and first is not None and first.value is not None:
-            words.append(quantity(first.value, first.interval, self.measure.unit))
-        return f"{self.counted}: {'; '.join(filter(None, words))}"
+            words.append(f"{measure.complement} {percent(1 - first.value)} {span}")
+        if measure.kind == "quantity" and first is not None and first.value is not None:
+            words.append(quantity(first.value, first.interval, measure.unit))
+        return "; ".join(filter(None, words))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -161,31 +174,43 @@ def measured_scores(
     found = []
     groups = summarise(outcomes, planned=planned).groups
     every = [each for each in outcomes if each.passed is not None]
+    decided_by = next((each for each in measures if each.decides), None)
     beside = [each for each in measures if not each.decides]
     kept = {each: _counted(every, each, findings) for each in beside if each.kind != "quantity"}
     for group in groups:
         official, judged = group.pass_hat, _of_group(every, group.group)
         tasks = len({(each.domain, each.task_id) for each in judged})
-        found.append(MeasuredScore(group.name, None, tasks, len(judged), official))
+        first = MeasuredScore(group.name, None, tasks, len(judged), official)
+        found.append(replace(first, decided_by=decided_by))
         for measure in beside:
             if measure.kind == "quantity":
                 found.append(_quantity(group.name, measure, _of_group(outcomes, group.group)))
+                continue
+            mine = kept[measure]
+            if isinstance(mine, str):
+                found.append(MeasuredScore(group.name, measure, 0, 0, {}, problem=mine))
             else:
-                mine = _of_group(kept[measure], group.group)
+                mine = _of_group(mine, group.group)
                 found.append(_score(group.name, measure, judged, mine, official))
     return found
 
 
-def _counted(outcomes: Iterable[Outcome], measure: Measure, findings: Findings) -> list[Outcome]:
-    """Return the outcomes that count by a measure, as they count."""
-    return [each for each in measured(outcomes, measure, findings) if each.passed is not None]
+def _counted(
+    outcomes: Iterable[Outcome], measure: Measure, findings: Findings
+) -> Sequence[Outcome] | str:
+    """Return the outcomes that count by a measure, as they count, or why none can."""
+    try:
+        return [each for each in measured(outcomes, measure, findings) if each.passed is not None]
+    except ConfigurationError as error:  # the other numbers of the run are as good as before
+        return str(error)
 
 
 def _quantity(domain: str, measure: Measure, outcomes: Sequence[Outcome]) -> MeasuredScore:
     tasks = [each.key for each in outcomes if measure.of(each) is not None]
     mean = mean_of_quantity(outcomes, measure)
     means = {} if mean is None else {1: mean}
-    return MeasuredScore(domain, measure, len({*tasks}), len(tasks), means)
+    lacking = sum(each.passed is not None for each in outcomes if measure.of(each) is None)
+    return MeasuredScore(domain, measure, len({*tasks}), len(tasks), means, left_out=lacking)
 
 
 def _of_group(outcomes: Sequence[Outcome], group: str | None) -> Sequence[Outcome]:
@@ -225,14 +250,32 @@ def _score(
 
 def recorded_scores(recording: Recording, outcomes: Sequence[Outcome]) -> list[MeasuredScore]:
     """Return the numbers that evaluators recorded, below the official one; nothing without any."""
-    declared = support_for(recording).measures(recording)
-    beside = [each for each in declared if not each.by_findings and not each.decides]
-    return measured_scores(outcomes, {}, beside, recording.planned) if beside else []
+    recorded = [each for each in declared_measures(recording) if not each.by_findings]
+    return measured_scores(outcomes, {}, recorded, recording.planned) if recorded else []
+
+
+def declared_measures(recording: Recording) -> Sequence[Measure]:
+    """Return the measures of a run's benchmark; raise unless each has its own name."""
+    found = support_for(recording).measures(recording)
+    names = [OFFICIAL, *(each.name for each in found)]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigurationError(
+                f"the benchmark of {recording.path} has two measures {name!r}; give each of its "
+                "measures a name of its own"
+            )
+    deciding = [repr(each.name) for each in found if each.decides]
+    if len(deciding) > 1:
+        raise ConfigurationError(
+            f"by the benchmark of {recording.path}, {' and '.join(deciding)} decide; let the one "
+            "do so that the verdict is"
+        )
+    return found
 
 
 def measure_named(recording: Recording, name: str) -> Measure | None:
     """Return a measure of a run's benchmark by its name; None for that which the verdict is."""
-    declared = support_for(recording).measures(recording)
+    declared = declared_measures(recording)
     for each in declared:
         if each.name == name:
             return None if each.decides else each
@@ -250,6 +293,12 @@ def beside_official(scores: Sequence[MeasuredScore]) -> list[MeasuredScore]:
     others = [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
     decided = sum(each.differing for each in others if each.counted == WITHOUT_BREACHES.name)
     return [e for e in others if e.counted != IF_UNDECIDED.name or e.differing > decided]
+
+
+def describe_verdict(scores: Sequence[MeasuredScore]) -> list[str]:
+    """Say what the official number over all domains counts, where the benchmark says so."""
+    official = [each.verdict for each in scores if each.is_official]
+    return [official[-1]] if official and official[-1] else []
 
 
 def describe_beside(others: Sequence[MeasuredScore]) -> list[str]:
@@ -276,7 +325,8 @@ def measure_rows(scores: Sequence[MeasuredScore]) -> list[dict[str, Any]]:
 
 def measure_notes(scores: Sequence[MeasuredScore]) -> list[str]:
     """Say what each measure means or changes, if there are any."""
+    notes = [f"{verdict}." for verdict in describe_verdict(scores)]
     if told := "; ".join(describe_beside(beside_official(scores))):
         words = "These are additional numbers; the official one is unchanged."
-        return [f"{told[0].upper()}{told[1:]}. {words}"]
-    return []
+        notes.append(f"{told[0].upper()}{told[1:]}. {words}")
+    return notes

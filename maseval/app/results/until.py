@@ -19,6 +19,8 @@ from maseval.core.recorded import mapping
 from maseval.core.words import between, in_points, percent, text_or_none
 from maseval.runs.config import UNTIL, RunConfig
 from maseval.runs.folder import RunFolder
+from maseval.runs.recording import Recording
+from maseval.stats import Measure
 from maseval.stats.sequential import Decision, SequentialPlan, decide
 
 _VERDICTS = {"1": True, "0": False, "-": None}
@@ -85,7 +87,7 @@ class Until:
             "trials": self.plan.looks[number - 1],
             "not_run": left,
             "outcome": found.outcome,
-            "reason": _reason(found, self.measure or "pass^1"),
+            "reason": _reason(found, self.measure),
             "decision": _decision_form(found),
         }
 
@@ -106,11 +108,7 @@ def run_rounds(
         return
     planned = list(folder.planned)
     # A name that the benchmark does not know is refused before anything runs.
-    measure = None if until.measure is None else measure_named(folder, until.measure)
-    if measure is not None and measure.kind != "verdict":
-        raise ConfigurationError(
-            f"--until cannot be about {measure.name!r}, a {measure.kind}; name a verdict"
-        )
+    measure = None if until.measure is None else verdict_named(folder, until.measure)
     for number, trials in enumerate(until.plan.looks, 1):
         wanted = until.round(number, planned)
         later = any(one.trial >= trials for one in folder.recorded)
@@ -122,16 +120,30 @@ def run_rounds(
             return
 
 
-def _reason(found: Decision, measure: str) -> str:
+def verdict_named(recording: Recording, name: str) -> Measure | None:
+    """Return the measure that a question is about; the tests of looks are for verdicts alone."""
+    found = measure_named(recording, name)
+    if found is not None and found.kind != "verdict":
+        raise ConfigurationError(
+            f"--until cannot be about {name!r}, a {found.kind}; name a verdict"
+        )
+    return found
+
+
+def _reason(found: Decision, measure: str | None) -> str:
     """Return why the run ended, with the estimate as it is after the looks."""
+    name, reason = measure or "pass^1", found.reason
+    if measure is not None:
+        reason = reason.replace("pass^1", measure)
     if found.estimate is None or found.interval is None:
-        return found.reason
+        return reason
     low, high = found.interval.low, found.interval.high
     if found.plan.question == "precision":
-        size = f"{measure} {percent(found.estimate)} {between(low, high)}"
-        return f"{size} {found.plan.claim}; {found.reason}"
+        size = f"{name} {percent(found.estimate)} {between(low, high)}"
+        return f"{size} {found.plan.claim}; {reason}"
+    about = "the difference is" if measure is None else f"the difference in {measure} is"
     size = f"{in_points(found.estimate)} points, {in_points(low)} to {in_points(high)}"
-    return f"{found.reason}; the difference is {size}, adjusted for the looks, {found.plan.claim}"
+    return f"{reason}; {about} {size}, adjusted for the looks, {found.plan.claim}"
 
 
 def _decision_form(found: Decision) -> dict[str, Any]:

@@ -76,7 +76,11 @@ def _read_baseline(
     run: str, tasks: Mapping[str, Collection[str]], measure: str | None
 ) -> tuple[str, Sequence[Outcome]]:
     from maseval.app.comparing.compared_runs import read_outcomes
+    from maseval.app.results.names import open_recording
+    from maseval.app.results.until import verdict_named
 
+    if measure is not None:
+        verdict_named(open_recording(run), measure)
     name, outcomes = read_outcomes(run, measure)
     wanted = {(domain, task) for domain, ids in tasks.items() for task in ids}
     shared = [each for each in outcomes if (each.domain, each.task_id) in wanted]

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from enum import Enum
-from math import inf
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeGuard
 from uuid import uuid4
 
 from maseval.core.exceptions import ConfigurationError, TaskFormatError, TaskFrozenError
@@ -108,7 +107,16 @@ RepetitionKey = tuple[str, int]
 
 _DATA_FIELDS = ("environment_data", "user_data", "evaluation_data", "metadata")
 _FIELDS = ("query", "id", *_DATA_FIELDS, "protocol", "cluster", "weight")
+# The square of a larger weight, or of one over it, is no number.
+_LARGEST_WEIGHT = 1e100
 _RECORD_FIELDS = ("question", "prompt", "text", "short_answer")
+
+
+def is_weight(value: object) -> TypeGuard[int | float]:
+    """Return True for a number that a task can count as in a mean."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return 1 / _LARGEST_WEIGHT < value < _LARGEST_WEIGHT
 
 
 @dataclass
@@ -193,10 +201,10 @@ class Task:
         for name in _DATA_FIELDS:
             if isinstance(getattr(self, name), FrozenDict):
                 setattr(self, name, _with_dicts(dict, getattr(self, name)))
-        weight: object = self.weight
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < inf:
+        if not is_weight(self.weight):
             raise TaskFormatError(
-                f"the weight of task {self.id!r} is {weight!r}; give a number above 0"
+                f"the weight of task {self.id!r} is {self.weight!r}; give a number above 0 and "
+                f"below {_LARGEST_WEIGHT:g}"
             )
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from maseval import Benchmark, Evaluator, ModelAdapter, Task
+from maseval import Benchmark, ConfigurationError, Evaluator, ModelAdapter, Task
 from maseval_agentdojo.agents import ROUNDS, system_of
 from maseval_agentdojo.cases import load_cases
 from maseval_agentdojo.library import SUITES, VERSIONS, one_of
@@ -70,6 +70,8 @@ class AgentDojo(Benchmark):
         for name in self.suites:
             one_of("suite", name, SUITES)
         self.version = one_of("version", version, VERSIONS)
+        if rounds < 1:
+            raise ConfigurationError(f"rounds is {rounds}; an agent needs 1 or more")
         self.attack, self.attacked_model, self.rounds = attack, attacked_model, rounds
 
     def load_tasks(self) -> list[Task]:

@@ -19,9 +19,8 @@ def load_cases(
             continue
         attacker = attack_on(suite, attack, attacked_model)
         goals = list(suite.injection_tasks.values())
-        if (
-            attacker.is_dos_attack
-        ):  # it has a goal of its own; the library uses nothing of the first
+        # It has a goal of its own, and the library uses nothing of the first.
+        if attacker.is_dos_attack:
             goals = goals[:1]
         for user in suite.user_tasks.values():
             for goal in goals:

@@ -112,9 +112,8 @@ def one_of(name: str, value: object, known: Sequence[str]) -> str:
 
 
 def suite_of(version: str, name: str) -> TaskSuite:
-    found: TaskSuite = get_suites(one_of("version", version, VERSIONS))[
-        one_of("suite", name, SUITES)
-    ]
+    suites = get_suites(one_of("version", version, VERSIONS))
+    found: TaskSuite = suites[one_of("suite", name, SUITES)]
     return found
 
 

@@ -32,7 +32,9 @@ def player_of(name: str, case: Mapping[str, Any], seed: int | None = None) -> Sc
     try:
         often = float(rate or 1)
     except ValueError:
-        raise ConfigurationError(f"model is {name!r}; write the rate like obeys:0.6") from None
+        often = -1.0
+    if not 0 <= often <= 1:
+        raise ConfigurationError(f"model is {name!r}; write a rate from 0 to 1 like obeys:0.6")
     script = Player(kind, case, often, seed)
     return ScriptedModelAdapter(script.reply, model_id=f"scripted/{name}", seed=seed)
 
@@ -92,13 +94,8 @@ class Player:
         wrong = {key: f"{value}?" for key, value in given.items()}
         listed = {key: f"['{value}']" for key, value in given.items()}
         mistakes = [[(f"{name}s", given)], [(name, wrong)], [(name, {})], [(name, listed)]]
-        more = [
-            step * 3,
-            [(name, {**given, "more": 1})],
-            sum(self.goal_steps, step),
-            step[1:] or step,
-        ]
-        found = self.random.choice([*mistakes, *more])
+        mistakes += [step * 3, [(name, {**given, "more": 1})], sum(self.goal_steps, step)]
+        found = self.random.choice([*mistakes, step[1:] or step])
         return found if self.random.random() < 0.3 else step
 
     def _last(self) -> Any:

@@ -41,6 +41,7 @@ def test_its_command_has_an_option_for_each_argument(tmp_path):
         (("--suite", "work"), "suite is 'work'; choose one of: workspace, travel"),
         (("--version", "v3"), "version is 'v3'; choose one of: v1, "),
         (("--attack", "none"), "attack is 'none'; choose one of: manual"),
+        (("--rounds", "0"), "rounds is 0; an agent needs 1 or more"),
     ],
 )
 def test_wrong_options_are_refused(words, said):
