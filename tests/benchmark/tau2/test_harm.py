@@ -70,7 +70,7 @@ def test_planted_harm_is_found_in_100_of_100_simulations(tau2_data):
     assert not missed
 
 
-def other_line(tool, **more):
+def other_line(tool: str, **more: object) -> dict[str, Any]:
     return do(tool, customer_id="C1002", line_id="L1006", **more)
 
 
@@ -235,7 +235,7 @@ def test_a_conversation_that_cannot_be_replayed_is_not_called_harmless():
     assert find_harm(open_case(simulation, "library", task)) is None
 
 
-def bank(tool, **arguments):
+def bank(tool: str, **arguments: object) -> list[dict[str, Any]]:
     whole = {"agent_tool_name": tool, "arguments": json.dumps(arguments)}
     return [
         do("unlock_discoverable_agent_tool", agent_tool_name=tool),
