@@ -47,6 +47,7 @@ def calculate(expression: object) -> str:
 
     Whatever is wrong with it is raised as Python would: ``SyntaxError``, ``ZeroDivisionError``, ...
     """
+    # The result is always a float, as in the original: ``2 + 2`` gives ``4.0``.
     return str(round(float(cast(float, _evaluate(_parse(_check_characters(expression))))), 2))
 
 
@@ -68,12 +69,14 @@ def _parse(expression: str) -> ast.expr:
     if _has_too_many_operations(expression):
         raise _too_deep()
     try:
+        # ``eval`` skips leading blanks, but ``ast.parse`` takes them for a wrong indentation.
         return ast.parse(expression.lstrip(" "), "<string>", "eval").body
     except RecursionError:
         raise _too_deep() from None
 
 
 def _has_too_many_operations(expression: str) -> bool:
+    # This cheap upper bound spares nearly all expressions the search.
     at_most = sum(map(expression.count, "+-*/(")) - 2 * expression.count("**")
     if at_most <= MAX_OPERATIONS:
         return False
@@ -95,6 +98,7 @@ def _evaluate(expression: ast.expr) -> object:
             case ast.Constant(value=value):
                 values.append(value)
             case ast.BinOp(left=left, op=op, right=right):
+                # The left operand ends up on top, so that its error is raised first, as in Python.
                 pending += [(_BINARY[type(op)], 2), right, left]
             case ast.UnaryOp(op=sign, operand=operand):
                 pending += [(_UNARY[type(sign)], 1), operand]
@@ -129,8 +133,10 @@ def _steps(operation: Operation, left: object, right: object = None) -> int:
     if not (isinstance(left, int) and isinstance(right, int)):
         return 0
     if operation is operator.pow:
+        # Powers of 0, 1 and -1 stay small, and a negative power is a float.
         if abs(left) <= 1 or right <= 0:
             return right.bit_length()
+        # This is an upper bound: no factor of the last multiplication is longer than the result.
         return _digits(left.bit_length() * right) ** 2
     return _digits(left.bit_length()) * _digits(right.bit_length())
 

@@ -63,6 +63,8 @@ def is_tool(
     """
 
     def mark(function: ToolFunction) -> ToolFunction:
+        # The function is marked and not wrapped, because its signature and docstring describe the
+        # tool.
         vars(function).update(
             __tau2_tool__=True,
             __tau2_tool_type__=tool_type,
@@ -107,6 +109,7 @@ class DB(BaseModel):
         parts: DBState = {name: canonical_rows(values[name]) for name in rows}
         parts |= {name: part.state() for name, part in values.items() if isinstance(part, Table)}
         rest = [name for name in type(self).model_fields if name not in parts]
+        # Tools store some values unchecked; these enter the hash as they are, without a warning.
         dump = self.model_dump(include=set(rest), warnings=False) if rest else {}
         parts |= {name: canonical_json(dump[name]) for name in rest}
         return {name: parts[name] for name in type(self).model_fields}
@@ -123,6 +126,7 @@ class DB(BaseModel):
         """Make the records of its lists its own: whoever holds one then sees what tools change."""
         for name in shared_rows(type(self)):
             rows = getattr(self, name)
+            # The loop needs a copy, because ``own`` replaces records in the list.
             for record in list(rows):
                 own(rows, record)
         return self
@@ -240,6 +244,7 @@ class ToolKitBase(Generic[DBT]):
         else:
             cls._tool_types = _insert_tool(cls._tool_types, tool, method.__tau2_after__)
         own = {name} if method.__tau2_mutates__ else set()
+        # An overriding method decides anew, so the base's mark must go.
         cls._mutating = (cls._mutating - {name}) | own
 
     def __init__(self, db: DBT | None = None) -> None:
@@ -289,6 +294,7 @@ class ToolKitBase(Generic[DBT]):
     def task_function(self, name: str) -> Callable[..., Any]:
         """A function that a task file may call: any tool, and those marked ``for_tasks``."""
         if not self.has_tool(name) and name not in self._for_tasks:
+            # The original looks methods up by name, so its error is Python's own.
             raise AttributeError(f"{self._called!r} object has no attribute {name!r}")
         return cast(Method, getattr(self, name))
 
@@ -300,13 +306,17 @@ class ToolKitBase(Generic[DBT]):
     def update_db(self, update_data: Mapping[str, Any] | None = None) -> None:
         """Lay values over the database, and validate the result as a new one."""
         if update_data:
+            # The values belong to the task, and must not change together with the database.
             updated = merge(self.db.model_dump(warnings=False), copy.deepcopy(update_data))
             self.db = type(self.db).model_validate(updated)
 
     def twin(self, memo: Memo) -> Self:
         """The same tools over an equal database of their own."""
+        # The constructor is bypassed, because a twin keeps what its original has counted and
+        # unlocked.
         twin = object.__new__(type(self))
         memo[id(self)] = twin
+        # The other side's database may point at this one and have been copied with it already.
         if id(self.db) not in memo:
             memo[id(self.db)] = self.db.twin(memo)
         vars(twin).update({name: copy_value(value, memo) for name, value in vars(self).items()})
@@ -388,6 +398,7 @@ def _stand_alone(schema: Mapping[str, Any]) -> dict[str, Any]:
                 kept[key] = {name: _stand_alone(each) for name, each in named.items()}
             case dict(one):
                 kept[key] = _stand_alone(one)
+    # A form taken out of ``anyOf`` brings its own title along.
     return {key: value for key, value in kept.items() if key not in _OF_A_WHOLE}
 
 

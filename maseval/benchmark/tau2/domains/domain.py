@@ -166,6 +166,8 @@ def _have_no_documents(folder: Path) -> Sequence["DomainDocument"]:
     return ()
 
 
+# Any mention of paying counts as settling the question: it is better to miss an open choice than to
+# call open what the user has decided.
 _PAYMENT = re.compile(
     r"gift ?card|\bGC\b|certificate|voucher|credit|debit|visa|master ?card|amex|american express"
     r"|paypal|\bcards?\b|payment|original|refund(?:ed)? (?:to|on|via|through|in)\b",
@@ -193,6 +195,7 @@ class OpenChoice(NamedTuple):
 
     def allows(self, tool: str, argument: str, scenario: str) -> bool:
         """Return True if the argument of a tool is left open by what the user is told."""
+        # In an unordered list only the order is free, and never the elements.
         if argument != self.argument or tool not in self.tools or self.unordered:
             return False
         return self.settled_by is None or not self.settled_by.search(scenario)
@@ -222,6 +225,7 @@ class LateRules(Sequence["Rule"]):
         return self._rules[index]
 
 
+# Facts about a domain are cached by its identity, so two domains never compare equal.
 @dataclass(frozen=True, eq=False)
 class Domain:
     """One world that an agent can be put to work in.
@@ -296,6 +300,7 @@ class Domain:
 
     def mutates(self, tool_name: str) -> bool:
         """Return True if a tool of that name, on whichever side, may change a database."""
+        # The agent's tool comes first, as in a replay of a recorded conversation.
         kit = self.toolkit if self.toolkit.has_tool(tool_name) else self.user_toolkit
         return kit is not None and kit.mutates(tool_name)
 
@@ -353,6 +358,7 @@ def _of_form(domain: Domain) -> Iterator[str]:
         "user_toolkit": domain.user_toolkit,
     }
     missing = [name for name, value in customer.items() if value is None]
+    # A customer's tools may work on the company's database and then need no files of their own.
     shares = domain.user_toolkit is not None and len(missing) == 2
     if 0 < len(missing) < len(customer) and not shares:
         yield f"a customer with tools needs {' and '.join(missing)} too"
@@ -369,6 +375,7 @@ def _of_files(domain: Domain) -> Iterator[str]:
     for name in filter(None, (domain.db_file, domain.user_db_file, *domain.task_files.values())):
         if not (folder / name).exists():
             yield f"{folder} has no {name}"
+    # A domain that refuses solo mode need not have a policy for it.
     for solo in (False, True) if domain.solo_refusal is None else (False,):
         try:
             domain.policy(folder, solo=solo)

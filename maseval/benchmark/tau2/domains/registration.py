@@ -168,6 +168,7 @@ def _unknown_domain(name: object) -> UnknownDomainError:
     import difflib
 
     every = domain_names()
+    # Variants would make the list long; a misspelt variant is still suggested.
     known = [each for each in every if VARIANT_MARK not in each]
     alike = difflib.get_close_matches(str(name), every, n=1)
     hint = f"did you mean {alike[0]!r}? " if alike else ""

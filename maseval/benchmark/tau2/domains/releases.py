@@ -56,6 +56,7 @@ class Release:
 
     def with_tasks_of(self, other: "Release") -> "Release":
         """The same rules and tools for the tasks of another release."""
+        # A release with its own tasks names none, so that it has only one name.
         tasks_of = None if other.version == self.version else other
         return self if tasks_of is self.tasks_of else replace(self, tasks_of=tasks_of)
 

@@ -66,6 +66,7 @@ class _Search:
         self._known = f"{told_by_task} {heard}"
         # Who is no customer yet has no record: then all records are somebody else's.
         self._served = (
+            # The task's own words come first, because a user may mention other customers.
             self._owners.named_in(told_by_task) or self._owners.named_in(heard)
             if self._owners
             else set()
@@ -217,6 +218,7 @@ class _Search:
 
 
 def _without_id(key: str | None, record: object) -> object:
+    # A new id depends on the order of calls, and says nothing about the content.
     return json.dumps(record, sort_keys=True, default=str).replace(json.dumps(key), "null")
 
 
@@ -286,6 +288,7 @@ class _Owners:
 
 
 def _words(text: str) -> set[str]:
+    # A dash may be part of an id, or join it to another word.
     return {*re.findall(r"\w+", text), *re.findall(r"[\w-]+", text)}
 
 

@@ -76,6 +76,7 @@ def bare(text: str) -> str:
     found: list[str] = []
     times, tens = 1, 0
     for word in _WORD.findall(text.lower()):
+        # People often read the digit 0 out as a letter.
         number = NUMBERS.get(word, 0 if word == "oh" else None)
         # "Twenty one" is 21, and not 20 with a 1 behind it.
         if tens and number and number < 10:
@@ -98,6 +99,7 @@ def has_spoken_numbers(text: str) -> bool:
 def telling_values(value: object) -> Iterator[str]:
     """Yield the texts in a call's arguments that can be recognised elsewhere: ids, names, dates."""
     match value:
+        # Shorter texts occur in too many others by chance.
         case str() if len(value) >= 3:
             yield value
         case dict():

@@ -27,6 +27,7 @@ from maseval.benchmark.tau2.domains.domain import (
 _BOOK, _PASSENGERS = "book_reservation", "update_reservation_passengers"
 CHOICES = (
     payment_choice("payment_id", "update_reservation_flights", "update_reservation_baggages"),
+    # Which methods pay may be open or settled; the order of the list never matters.
     payment_choice("payment_methods", _BOOK),
     OpenChoice("payment methods", "payment_methods", (_BOOK,), unordered=True),
     OpenChoice("passengers", "passengers", (_BOOK, _PASSENGERS), unordered=True),

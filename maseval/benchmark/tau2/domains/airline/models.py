@@ -272,6 +272,7 @@ def flights_between(
 def _index(flights: SharedTable[Flight]) -> Index:
     index = defaultdict(list)
     for number, flight in flights.raw.items():
+        # Each flight is listed under four keys, because a search may leave either end open.
         for route in product((flight["origin"], None), (flight["destination"], None)):
             index[route].append(number)
     return dict(index)

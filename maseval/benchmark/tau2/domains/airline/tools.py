@@ -34,6 +34,7 @@ from maseval.benchmark.tau2.domains.airline.models import (
 from maseval.benchmark.tau2.domains.base import ToolKitBase, ToolType, is_tool
 from maseval.benchmark.tau2.world.state.records import RecordT
 
+# These are constants, so that a conversation replays to the same state on any day.
 NOW = "2024-05-15T15:00:00"
 INSURANCE_PRICE = 30
 BAGGAGE_PRICE = 50
@@ -81,10 +82,13 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
             nonfree_baggages: The number of checked bags that have to be paid for.
             insurance: Whether the passengers are insured.
         """
+        # Arguments are converted before any look-up: the order decides which error a model reads.
         wanted = _built(FlightInfo, flights)
         travellers = _built(Passenger, passengers)
         payments = _built(Payment, payment_methods)
         user = self._get_user(user_id)
+        # The record is made before the flights are looked up, because its validation errors come
+        # first.
         reservation = Reservation(
             reservation_id=self._new_reservation_id(),
             user_id=user_id,
@@ -101,10 +105,14 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
             insurance=insurance,
         )
         seats = len(travellers)
+        # No seat is taken yet, so a flight listed twice is checked against the same number of seats
+        # twice.
         reservation.flights.extend(self._offer(flight, cabin, seats) for flight in wanted)
         total_price = sum(flight.price for flight in reservation.flights) * seats
         if insurance == "yes":
             total_price += INSURANCE_PRICE * seats
+        # This uses the raw argument and not the validated number, as in the original: a numeric
+        # text fails here.
         total_price += BAGGAGE_PRICE * nonfree_baggages
         _check_payments(user, payments, total_price)
 
@@ -255,7 +263,9 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         """
         reservation = self._own_reservation(reservation_id)
         user = self._own_user(reservation.user_id)
+        # There is no refund for bags that are removed or become free.
         price = BAGGAGE_PRICE * max(0, nonfree_baggages - reservation.nonfree_baggages)
+        # The payment method is checked even if nothing is due.
         reservation.payment_history.extend(_settle(user, payment_id, price))
         reservation.total_baggages = total_baggages
         reservation.nonfree_baggages = nonfree_baggages
@@ -287,6 +297,7 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         user = self._own_user(reservation.user_id)
         seats = len(reservation.passengers)
         segments = [
+            # A flight that is kept in the same cabin keeps its old price and needs no free seat.
             _find_kept_flight(reservation, flight, cabin) or self._offer(flight, cabin, seats)
             for flight in wanted
         ]
@@ -294,6 +305,7 @@ class AirlineTools(ToolKitBase[AirlineDB], predictable=True):
         price = sum(flight.price for flight in segments) * seats
         price -= sum(flight.price for flight in reservation.flights) * seats
         reservation.payment_history.extend(_settle(user, payment_id, price))
+        # Seats are neither taken nor given back, as in the original.
         reservation.flights = segments
         reservation.cabin = cabin
         return reservation
@@ -432,6 +444,7 @@ def _check_payments(user: User, payments: list[Payment], total_price: int) -> No
         method = user.payment_methods.get(payment.payment_id)
         if method is None:
             raise ValueError(f"Payment method {payment.payment_id} not found")
+        # Each payment is checked alone, so a gift card that is listed twice may be overdrawn.
         if isinstance(method, GiftCard | Certificate) and method.amount < payment.amount:
             raise ValueError(f"Not enough balance in payment method {payment.payment_id}")
     paid = sum(payment.amount for payment in payments)
@@ -443,6 +456,7 @@ def _check_payments(user: User, payments: list[Payment], total_price: int) -> No
 
 # A certificate is used up whatever it was worth.
 def _charge(user: User, payment: Payment) -> None:
+    # A certificate that is listed twice fails here, after the first payment was already charged.
     method = user.payment_methods[payment.payment_id]
     if isinstance(method, GiftCard):
         method.amount -= payment.amount

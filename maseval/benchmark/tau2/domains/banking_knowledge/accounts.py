@@ -65,6 +65,7 @@ class AccountTools(Desk):
         require_choice("account_type", account_type, _ACCOUNT_TYPES)
         held = [row for row in self.db.accounts.views() if row.get("user_id") == user_id]
         refuse_if(not _is_eligible(account_type, held), "Account eligibility requirements not met.")
+        # The id follows from customer, type and class, so nobody can open the same account twice.
         account = hex_id(f"account:{user_id}:{account_type}:{account_class}")
         row = {
             "account_id": account,
@@ -98,6 +99,7 @@ class AccountTools(Desk):
         account = self._row("accounts", account_id, f"Account '{account_id}' not found.")
         refuse_if(account.get("status") == "CLOSED", f"Account '{account_id}' is already closed.")
         held = balance(account)
+        # An early closure needs exactly the fee in the account; any other needs exactly nothing.
         fee = 0 if waive_early_closure_fee else _closing_fee(account)
         refuse_if(fee and held < fee, "Account unable to be closed.")
         refuse_if(
@@ -163,6 +165,8 @@ class AccountTools(Desk):
             f"Insufficient funds. Source account balance is {dollars(held)}, but "
             f"transfer amount is {dollars(moved)}.",
         )
+        # Both are computed before either is stored, so that an unreadable balance fails before any
+        # money moves.
         rest, sum_ = dollars(held - moved), dollars(balance(destination) + moved)
         source["current_holdings"], destination["current_holdings"] = rest, sum_
         return lines(
@@ -198,6 +202,7 @@ class AccountTools(Desk):
             amount,
             credit_type,
             ("interest_correction", "fee_refund", "goodwill_credit"),
+            # The data spells the class ``saving``.
             ("saving", "savings"),
             "a savings account. This tool only applies to savings accounts.",
             "{:.2f}".format,
@@ -264,6 +269,7 @@ class AccountTools(Desk):
         transaction = "txn_" + hex_id(
             f"{kind}_credit:{account_id}:{credit_type}:{credited}:{TODAY}"
         )
+        # This is not ``add``: a repeated credit is paid again, but replaces its own entry.
         self.db.bank_account_transaction_history[transaction] = {
             "transaction_id": transaction,
             "account_id": account_id,
@@ -309,6 +315,7 @@ def _age(account: Row) -> int:
     try:
         return age_in_days(account.get("date_opened", ""))
     except ValueError:
+        # An account without a readable date counts as opened today, and so as too young.
         return 0
 
 

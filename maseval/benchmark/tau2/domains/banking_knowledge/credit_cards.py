@@ -312,6 +312,7 @@ class CreditCardTools(Desk):
         # Every refusal of a card has the same id, so that only the first one is stored.
         request = _request_id(credit_card_account_id, user_id, 0.0)
         row = {"request_id": request, **given, "decision_date": TODAY, "status": "DENIED"}
+        # The answer does not depend on whether the denial was stored.
         self.db.credit_limit_increase_requests.add(request, row)
         return lines(
             success_text("deny_credit_limit_increase_5848"),

@@ -65,6 +65,7 @@ class DebitCardOrderTools(Desk):
         excess_replacement_fee: float | None = None,
     ) -> str:
         """Order a card for a checking account and charge what it costs."""
+        # The fees are read before anything else is checked, so their errors come first.
         given = {"delivery_fee": delivery_fee, "design_fee": design_fee}
         fees = {
             name: None if fee is None else number(fee, f"{name} must be a number.")
@@ -109,6 +110,7 @@ class DebitCardOrderTools(Desk):
             not self.db.debit_card_orders.add(order, row),
             "Failed to create debit card order. Order may already exist.",
         )
+        # Fees are charged only after the order was stored: a repeated order costs nothing.
         if charged.total > 0:
             account["current_holdings"] = f"{held - charged.total:.2f}"
             self._book(order, account_id, charged)
@@ -164,6 +166,7 @@ class DebitCardOrderTools(Desk):
         )
 
     def _book(self, order: str, account_id: str, fees: _Fees) -> None:
+        # The id ends like that of the order, so that an order is booked only once.
         transaction = f"btxn_dcfee_{order[-8:]}"
         row = {
             "transaction_id": transaction,
@@ -185,6 +188,8 @@ class DebitCardOrderTools(Desk):
             "account_id": account_id,
             "user_id": user_id,
             "cardholder_name": name.upper(),
+            # These are derived from the card's id and not random, so that a replay issues the same
+            # card.
             "last_4_digits": _digits(f"card_details:{card}:last4", 8, 4),
             "cvv": _digits(f"card_details:{card}:cvv", 6, 3),
             "status": "PENDING",
@@ -207,6 +212,7 @@ class DebitCardOrderTools(Desk):
 
 def _excess(fee: float | None) -> float:
     try:
+        # This fee is optional and not checked: what is not a number counts as no fee.
         return float(fee) if fee else 0.0
     except (ValueError, TypeError):
         return 0
@@ -384,6 +390,7 @@ class DebitCardUseTools(Desk):
         self, tool: str, card_id: str, last_4_digits: str, expiration_date: str, cvv: str, pin: str
     ) -> tuple[str, str]:
         """Activate a card and retire the account's others; return its issue reason, and theirs."""
+        # Arguments are checked before the look-up, which decides which error a model reads.
         require(card_id, last_4_digits, expiration_date, cvv, pin, error=_ACTIVATION)
         _require_good_pin(pin)
         _require_digits(cvv, 3, "CVV")

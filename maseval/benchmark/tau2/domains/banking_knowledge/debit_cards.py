@@ -124,6 +124,7 @@ class DebitCardTools(Desk):
     def set_debit_card_recurring_block_7382(self, card_id: str, block_recurring: bool) -> str:
         require(card_id, error="Missing required parameter: card_id")
         card = self._debit_card(card_id)
+        # This is not redundant: a card whose row is empty is refused too.
         refuse_if(not card, f"Debit card '{card_id}' not found.")
         status = card.get("status", "").upper()
         refuse_if(
@@ -164,6 +165,7 @@ class DebitCardTools(Desk):
         ]
         if not cards:
             return f"No debit cards found for account '{account_id}'."
+        # Dates are sorted as text and not by time: the month stands before the year.
         cards.sort(key=lambda card: card.get("date_issued") or "", reverse=True)
         return json.dumps(cards, indent=2)
 
@@ -255,6 +257,7 @@ class DebitCardLimitTools(Desk):
             f"Invalid limit_type '{limit_type}'. Must be 'atm' or 'purchase'.",
         )
         refuse_if(new_limit is None, "Missing required parameter: new_limit.")
+        # A limit such as 600.0 is whole: numbers in a call arrive as floats.
         new = _whole_limit(new_limit)
         card, account = self._card_in_good_standing(card_id)
         field, name = _LIMITS[limit_type]
@@ -266,6 +269,7 @@ class DebitCardLimitTools(Desk):
             field: new,
             f"temporary_{limit_type}_limit_increase": True,
             f"original_{limit_type}_limit": current,
+            # It expires on the day it is granted, although the answer speaks of 24 hours.
             f"temporary_{limit_type}_limit_expires": TODAY,
         }
         return lines(
@@ -355,6 +359,7 @@ def _default_limit(limit_type: str, account: Row) -> int:
 
 
 def _check_increase(new: int, current: float) -> None:
+    # This rounds down, so that the maximum never exceeds one and a half times the limit.
     most = int(current * 1.5)
     refuse_if(
         new > most,

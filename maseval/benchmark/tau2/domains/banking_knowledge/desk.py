@@ -59,6 +59,7 @@ def executed(tool: str, *parts: str | None) -> str:
 def parse_arguments(arguments: str, *, whole_numbers: bool = False) -> Any:
     """The arguments of a call; unless ``whole_numbers`` are to stay, they become floats."""
     try:
+        # The original turns even whole numbers of such a call into floats, and shows them so.
         return json.loads(arguments, parse_int=None if whole_numbers else float)
     except json.JSONDecodeError as error:
         raise Refused(f"Error: Invalid JSON in arguments: {json_problem(error)}") from None
@@ -115,6 +116,7 @@ def json_problem(error: json.JSONDecodeError) -> str:
     """
     if not error.msg.startswith(_TRAILING_COMMA):
         return str(error)
+    # Python 3.12 reports the error at the closing bracket, and not at the comma.
     rest = error.doc[error.pos + 1 :]
     closing = error.pos + 1 + len(rest) - len(rest.lstrip(" \t\n\r"))
     is_object = error.doc[closing] == "}"
@@ -164,6 +166,7 @@ def refuse_if(is_wrong: object, error: str) -> None:
 
 def require(*values: object, error: str = "Missing required parameters.") -> None:
     """Refuse a call in which a value is missing or empty; 0 counts as empty."""
+    # The original tests for truth, and not for None.
     refuse_if(not all(values), error)
 
 
@@ -295,6 +298,7 @@ def _hits(table: BankTable, conditions: Mapping[str, Any]) -> list[FoundRow]:
     for key, row in table.entries():
         if all(test(row) for test in tests):
             hits.append((key, row))
+            # The limit is checked after a hit, so that a limit of 0 still gives one row.
             if limit is not None and len(hits) >= limit:
                 break
     return hits
@@ -308,6 +312,7 @@ def _test(key: str, wanted: object) -> Callable[[Row], bool]:
         found = row.get(field)
         try:
             return bool(found == wanted if comparison is None else comparison(found, wanted))
+        # Values that cannot be compared do not match; that is no error.
         except (TypeError, ValueError):
             return False
 
@@ -324,8 +329,10 @@ def bank_tool(
     """Make a method a tool whose refusals are ordinary answers."""
 
     def mark(function: ToolFunction) -> ToolFunction:
+        # Python's errors about arguments show this name, and a model reads them.
         function.__qualname__ = f"{of}.{function.__name__}"
 
+        # ``wraps`` keeps the signature from which the tool is described.
         @wraps(function)
         def tool(self: object, *args: object, **kwargs: object) -> object:
             try:
@@ -370,6 +377,7 @@ class Desk(ToolKitBase[BankingDB]):
         return self._row("debit_cards", card_id, f"Debit card '{card_id}' not found.")
 
     def _require_open_account(self, card: Row, action: str) -> None:
+        # A card whose account does not exist passes, as in the original.
         account_id, accounts = card.get("account_id", ""), self.db.accounts
         if account_id in accounts and accounts.view(account_id).get("status") != "OPEN":
             raise Refused(

@@ -41,6 +41,7 @@ from maseval.core.providers import Vector, resolve_embedder
 from maseval.data.files import cache_dir
 from maseval.data.folder import content_hash, read_content
 
+# These are the defaults of rank-bm25; others would give other scores and another order.
 _K1, _B, _EPSILON = 1.5, 0.75, 0.25
 
 
@@ -125,6 +126,7 @@ class KnowledgeBase:
 
     def best(self, query: str, top_k: int) -> list[Hit]:
         """The documents that fit a question best by BM25; there are always as many as asked for."""
+        # Only a blank question finds nothing: unknown words still return the first documents.
         if not query or not query.strip():
             return []
         scores = self._bm25.scores(query)
@@ -165,11 +167,14 @@ def _compile(pattern: str, flags: int) -> re.Pattern[str]:
 def knowledge_base(folder: Path | str) -> KnowledgeBase:
     """The documents below a domain's folder; read once, for all simulations."""
     documents = Path(folder) / "documents"
+    # The modification time is part of the key, so that a folder with new files is read again.
     return _read(documents, documents.stat().st_mtime_ns)
 
 
 @once(maxsize=4)
 def _read(folder: Path, modified: int) -> KnowledgeBase:
+    # Files are sorted by name: their order differs between machines, and decides between equal
+    # scores.
     paths = sorted(folder.glob("*.json"), key=lambda path: path.name)
     forms = (json.loads(read_content(path, content_hash(str(path)))) for path in paths)
     return KnowledgeBase([Document(form["id"], form["title"], form["content"]) for form in forms])
@@ -208,16 +213,19 @@ class KeptVectors:
             file.execute("CREATE TABLE IF NOT EXISTS vectors (key TEXT PRIMARY KEY, vector BLOB)")
 
     def _open(self) -> sqlite3.Connection:
+        # Another process may be writing, and waiting is better than failing.
         return sqlite3.connect(self._path, timeout=60)
 
     def of(self, model_id: str, texts: Sequence[str]) -> list[Vector]:
         """The vectors of texts; those that are not kept yet come in one request."""
+        # The zero byte separates model and text, so that no two pairs join to the same key.
         keys = [sha256(f"{model_id}\0{text}".encode()).hexdigest() for text in texts]
         with closing(self._open()) as file:
             known = {key: found for key in keys if (found := _read_vectors(file, key)) is not None}
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
             if missing:
                 made = resolve_embedder(model_id).embed(list(missing.values()))
+                # The vectors have length one, so that a plain product of two is their cosine.
                 fresh = {key: _unit(vector) for key, vector in zip(missing, made, strict=True)}
                 with file:
                     rows = [(key, array("d", vector).tobytes()) for key, vector in fresh.items()]
@@ -366,6 +374,7 @@ def safe_name(document_id: str) -> str:
 def export(documents: Sequence[Document], folder: Path) -> None:
     """Write the documents, and an index of them, into a folder."""
     for document in documents:
+        # An id may contain anything, but must not name a file elsewhere.
         (folder / f"{safe_name(document.id)}.md").write_text(
             f"# {document.title}\n\n{document.content}", encoding="utf-8"
         )
@@ -400,6 +409,7 @@ class Shell:
                 self._bwrap_command(command),
                 capture_output=True,
                 timeout=_SECONDS,
+                # A command that asks for input would otherwise wait until its time is up.
                 stdin=subprocess.DEVNULL,
                 check=False,
             )
@@ -445,6 +455,7 @@ class Shell:
 
 def _find_escape(command: str) -> str | None:
     bare = command
+    # Quoted text is ignored, so that a search for dots or slashes is not blocked.
     for quoted in _QUOTED:
         bare = quoted.sub('""', bare)
     if ".." in bare:
@@ -466,6 +477,7 @@ def _normalise_listing(text: str) -> str:
 def _answer(command: str, done: CommandResult) -> str:
     if done.code == 0:
         return done.output or "(no output)"
+    # No hit is an ordinary answer: grep exits with 1 when it finds nothing.
     if done.code == 1 and "grep" in command and not done.errors:
         return "No matches found."
     if done.errors:

@@ -39,6 +39,7 @@ class SharedRows(SharedTable[Any]):
     def __init__(self, raw: Mapping[str, Row]) -> None:
         super().__init__(dict, raw)
 
+    # A tool may change a row at any depth, so the copy is deep.
     def private(self, key: str) -> Row:
         return copy.deepcopy(self.raw[key])
 
@@ -83,6 +84,7 @@ class BankTable(Table[Any]):
 
     def twin(self) -> "BankTable":
         """The same table for another environment."""
+        # Shared rows never change, so only this environment's own rows are copied.
         return self.with_own(copy.deepcopy(self._own) if self._own else {})
 
     def add(self, key: str, row: Row) -> bool:
@@ -96,9 +98,11 @@ class BankTable(Table[Any]):
     def overlay(self, update: Mapping[str, Any]) -> "BankTable":
         """The same table with values laid over it: what is shared and not touched stays shared."""
         form = _TableForm.model_validate(dict(update))
+        # The copy keeps a merge from changing the rows of this table.
         table = self.with_own(copy.deepcopy(self._own))
         for key, row in form.data.items():
             table[key] = merge(table[key], row) if key in table else row
+        # The form reads missing notes as empty, but an update without notes keeps the old ones.
         table.notes = form.notes if "notes" in update else self.notes
         return table
 
@@ -193,6 +197,7 @@ class BankingDB(DB):
     def overlay(self, update: Mapping[str, Any]) -> "BankingDB":
         """A database with values laid over this one's, table by table."""
         tables = {name: getattr(self, name) for name in type(self).model_fields}
+        # Unknown names and wrong values go on to validation, which names the fault.
         laid = {
             name: tables[name].overlay(value)
             if name in tables and isinstance(value, Mapping)

@@ -80,6 +80,7 @@ class KnowledgeTools(
 
     def __init__(self, db: BankingDB) -> None:
         super().__init__(db)
+        # Calls of reading tools are logged only for tools that the task's reference solution names.
         self.read_log_allowlist: Collection[str] = ()
         # Kept beside the database: what was unlocked is no part of an end state.
         self._unlocked: list[str] = []
@@ -225,6 +226,7 @@ class KnowledgeTools(
         tool: Any = getattr(KnowledgeUserTools, name, None)
         known_tools = KnowledgeUserTools.discoverable_tools()
         refuse_if(name not in known_tools, f"Unknown discoverable tool '{name}'.")
+        # Whole numbers stay whole here, because they are only shown and not used yet.
         given = parse_arguments(arguments, whole_numbers=True)
         known = signature(tool)
         for element in given:
@@ -275,8 +277,10 @@ class KnowledgeTools(
         given = parse_arguments(arguments)
         try:
             result = call_tool(getattr(self, name), given)
+        # This also catches an error from inside the tool: the original cannot tell the two apart.
         except TypeError as error:
             raise Refused(f"Error: Invalid arguments: {error}") from None
+        # A refused call is logged too: what counts is that the tool was called.
         if self.mutates(name) or name in self.read_log_allowlist:
             self._log_once("agent_discoverable_tools", "agent_discoverable_tool", name, "CALLED")
         return result
@@ -285,6 +289,8 @@ class KnowledgeTools(
     def list_discoverable_agent_tools(self) -> str:
         """List the discoverable tools that you have called."""
         found = self._listing("agent_discoverable_tools")
+        # The engine says "No records found", so this hardly ever applies; the original does the
+        # same.
         if "No results found" in found:
             return (
                 "No agent tools have been called yet. Search the knowledge base to discover "

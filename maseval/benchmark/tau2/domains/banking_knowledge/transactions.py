@@ -111,6 +111,7 @@ class TransactionTools(Desk):
             "partial_refund_amount is required when resolution_requested is 'partial_refund'.",
         )
         dispute = dispute_id(user_id, transaction_id)
+        # The order of a row's keys is the order in which a model reads them.
         del given["eligible_for_provisional_credit"]  # which stands behind the amount
         row = {
             "dispute_id": dispute,
@@ -162,6 +163,7 @@ class TransactionTools(Desk):
     ) -> str:
         """File a dispute about money that has left an account; nothing is looked up."""
         given = given_to(locals())
+        # Only these must not be empty; the fields that may be False are checked below.
         require(
             transaction_id,
             account_id,
@@ -175,6 +177,7 @@ class TransactionTools(Desk):
             pin_compromised,
             card_action,
         )
+        # A liability of 0 is a valid value, so only None is refused.
         refuse_if(
             customer_max_liability_amount is None, "customer_max_liability_amount is required."
         )
@@ -305,6 +308,7 @@ class TransactionTools(Desk):
             "Missing required parameters (credit_card_account_id, months).",
         )
         try:
+            # A number usually arrives as a float such as 3.0, and a text of digits works too.
             months = int(months)
         except (ValueError, TypeError):
             raise Refused("Error: Invalid months value. Must be a positive integer.") from None
@@ -364,6 +368,7 @@ class TransactionTools(Desk):
             not self.db.credit_card_orders.add(order, row),
             "Order may have already been placed for this card replacement.",
         )
+        # The account was found by a field, which need not be its key in the table.
         if credit_card_account_id in self.db.credit_card_accounts:
             account = self.db.credit_card_accounts[credit_card_account_id]
             account |= {"status": "CLOSED", "closed_date": TODAY}

@@ -129,6 +129,7 @@ class KnowledgeUserTools(Desk):
     @discoverable(ToolType.WRITE, of=USER)
     def deposit_check_3847(self, account_id: str, check_amount: float) -> str:
         arguments = {"account_id": account_id, "check_amount": check_amount}
+        # The call is logged first: it is part of the end state even if it fails.
         self._note_call("deposit_check_3847", arguments)
         invalid = f"Invalid check amount '{check_amount}'. Must be a number."
         amount = number(check_amount, invalid)
@@ -136,6 +137,7 @@ class KnowledgeUserTools(Desk):
         account = self._row("accounts", account_id, f"Account '{account_id}' not found.")
         refuse_if(not is_active(account), f"Account '{account_id}' is not active.")
         before = balance(account)
+        # With the dollar sign, ordering a debit card reads this balance as 0.
         account["current_holdings"] = dollars(before + amount)
         return executed(
             "deposit_check_3847",
@@ -169,6 +171,7 @@ class KnowledgeUserTools(Desk):
             f"Invalid card_type '{card_type}'. Must be one of: {list(_APPLIED_FOR)}",
         )
         income = number(annual_income, "Invalid annual_income. Must be a number.")
+        # The income is converted first, so that 50000 and 50000.0 are one application.
         seed = f"credit_card:{card_type}:{customer_name}:{income}:{rho_bank_subscription}"
         key = hex_id(seed)
         row = {
@@ -247,6 +250,7 @@ class KnowledgeUserTools(Desk):
     def request_human_agent_transfer(self) -> str:
         """Ask to be handed over to a human."""
         found = self._listing("human_transfer_requests")
+        # The word is counted in the text, as in the original, wherever it stands.
         count = 1 if is_empty(found) else found.count("request_id") + 1
         key = f"transfer_request_{count}"
         row = {
@@ -320,6 +324,7 @@ class KnowledgeUserTools(Desk):
             f"Tool '{name}' has not been given to you by the agent. The agent must "
             "first use `give_discoverable_user_tool` to give this tool to you.",
         )
+        # Keys are sorted, so that the same arguments in another order are the same call.
         text = json.dumps(arguments, sort_keys=True)
         row = {"tool_name": name, "arguments": arguments, "called_at": TODAY, "status": "CALLED"}
         key = hex_id(f"user_discoverable_tool_call:{name}:{text}")

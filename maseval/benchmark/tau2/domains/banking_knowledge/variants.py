@@ -139,6 +139,8 @@ class BothSearches(SearchTools):
             query: What to look for.
             k: How many documents to give back at most.
         """
+        # The result is cut twice, as in the original: a k above the variant's ``top_k`` has no
+        # effect.
         return answer_search(lambda: self.knowledge.best(query, self.search.top_k)[:k], query)
 
     @bank_tool(ToolType.READ, of="KBSearchDenseAllToolsMixin")
@@ -190,6 +192,7 @@ def answer_search(
     retrieval, reranking, total = (
         f"{seconds * 1000:.0f}ms" for seconds in (found - started, done - found, done - started)
     )
+    # The original shows the time of re-rating even where nothing is re-rated.
     times = f"retrieval={retrieval}, reranking={reranking}, total={total}"
     return f"{render_hits(hits) or 'No relevant documents found.'}\n\n[Timing: {times}]"
 
@@ -231,6 +234,7 @@ class KnowledgeVariant(NamedTuple):
         def component(match: re.Match[str]) -> str:
             return (prompts / "components" / f"{match[1]}.md").read_text(encoding="utf-8")
 
+        # A function is needed, because backslashes in a replacement text would be interpreted.
         text = _COMPONENT.sub(component, text)
         for name, value in self._values(folder, task or {}).items():
             text = text.replace(f"{{{{{name}}}}}", value)
@@ -357,6 +361,7 @@ PERMANENCE = (
 
 
 def _holdings(account: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    # Money in the account belongs to the customer, so a rise counts as money received.
     yield "holdings", -balance(dict(account))
 
 
@@ -398,6 +403,7 @@ def banking(variant: str = DEFAULT, *, name: str | None = None, **options: objec
         toolkit=chosen.toolkit(),
         user_toolkit=KnowledgeUserTools,
         policy_text=chosen.policy,
+        # Only in this variant does the policy hold documents that a task names.
         task_policy=chosen.policy if chosen.name == "golden_retrieval" else None,
         task_files={"base": "tasks"},
         require_ready=chosen.require_ready,

@@ -102,6 +102,7 @@ class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
         Args:
             barcode: The barcode of the item, for example "3000 0000".
         """
+        # A view is for reading only, so the loan is fetched again to be changed.
         loan = self.db.loans[self._loan_of(barcode).loan_id]
         loan.returned = self.db.today
         if barcode in self.db.drop_box:
@@ -265,6 +266,7 @@ class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
     def _waiting(self, title_id: str) -> list[Hold]:
         holds = self.db.holds.views()
         waiting = [h for h in holds if h.title_id == title_id and h.status == "waiting"]
+        # The id breaks ties between holds of one day, so that the order is always the same.
         return sorted(waiting, key=lambda hold: (hold.placed, hold.hold_id))
 
     def _copies(self, title_id: str) -> list[Copy]:
@@ -310,6 +312,7 @@ class LibraryTools(ToolKitBase[LibraryDB], predictable=True):
             member_id=loan.member_id,
             reason="late",
             about=f"{title.title}, {days} days late",
+            # Multiples of 0.20 are not exact as floats.
             amount=round(min(days * LATE_FEE_A_DAY[title.kind], HIGHEST_LATE_FEE), 2),
         )
         self.db.fines[fine.fine_id] = fine

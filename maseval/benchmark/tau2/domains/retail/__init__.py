@@ -93,6 +93,7 @@ CHOICES = (
         "reason",
         "reason",
         (CANCEL,),
+        # Any word about a motive counts as settling the reason.
         settled_by=re.compile(
             r"mistake|accident|no longer|\bneed|\breason|because|financ|money|wait|better deal",
             re.IGNORECASE,
@@ -102,6 +103,7 @@ CHOICES = (
 
 # Values that no tool can undo.
 _ORDER = {
+    # No tool leads away from a status that is not listed.
     "pending": ("pending (item modified)", "cancelled"),
     "delivered": ("exchange requested", "return requested"),
 }

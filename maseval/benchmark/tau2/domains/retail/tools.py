@@ -99,9 +99,12 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         if len(item_ids) != len(new_item_ids):
             raise ValueError("The number of items to be exchanged should match.")
 
+        # This starts as an integer: an exchange of nothing is stored as 0 and not as 0.0, which
+        # changes the hash.
         difference: float = 0
         for item_id, new_item_id in zip(item_ids, new_item_ids, strict=True):
             item = _item(order, item_id)
+            # Unlike in a modification, the new item may equal the old one.
             difference += self._available_variant(item, new_item_id).price - item.price
         difference = round(difference, 2)
 
@@ -110,6 +113,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
             raise ValueError("Insufficient gift card balance to pay for the price difference")
 
         order.status = "exchange requested"
+        # The lists are sorted separately, so the record no longer shows which item replaces which.
         order.exchange_items = sorted(item_ids)
         order.exchange_new_items = sorted(new_item_ids)
         order.exchange_payment_method_id = payment_method_id
@@ -129,6 +133,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
             zip: The zip code of the customer's address, for example "12345".
         """
         for user in _users_found(self.db.users, _by_name, first_name, last_name):
+            # The index joins both names with a blank, so two pairs of names may share a key.
             if (
                 user.name.first_name.lower() == first_name.lower()
                 and user.name.last_name.lower() == last_name.lower()
@@ -260,12 +265,15 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
             raise ValueError("Insufficient gift card balance to pay for the new item")
 
         # Unlike the difference of an exchange, this amount is not rounded.
+        # Without a difference in price it is a refund of nothing.
         moved = _transaction(
             "payment" if difference > 0 else "refund", abs(difference), payment_method_id
         )
         order.payment_history.append(moved)
         self._settle(order.user_id, payment_method_id, -difference)
         for item_id, new_item_id in zip(item_ids, new_item_ids, strict=True):
+            # The look-up sees the changes of earlier pairs, and may find an item that one of them
+            # made.
             item = _item(order, item_id)
             item.item_id = new_item_id
             # Price and options of the last pair's variant, whatever the item.
@@ -290,6 +298,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         if not _is_pending(order):
             raise ValueError("Non-pending order cannot be modified")
         method = self._payment_method(order.user_id, payment_method_id)
+        # A payment can be moved only once, because afterwards there are three entries.
         if [entry.transaction_type for entry in order.payment_history] != ["payment"]:
             raise ValueError("There should be exactly one payment for a pending order")
         paid = order.payment_history[0]
@@ -298,6 +307,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         if isinstance(method, GiftCard) and method.balance < paid.amount:
             raise ValueError("Insufficient gift card balance to pay for the order")
 
+        # The order of the entries is part of the hash.
         order.payment_history += [
             _transaction("payment", paid.amount, payment_method_id),
             _transaction("refund", paid.amount, paid.payment_method_id),
@@ -360,6 +370,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
         method = self._payment_method(order.user_id, payment_method_id)
         if (
             not isinstance(method, GiftCard)
+            # The first entry counts, even if the payment was later moved to another method.
             and payment_method_id != order.payment_history[0].payment_method_id
         ):
             raise ValueError("Payment method should be the original payment method")
@@ -413,6 +424,7 @@ class RetailTools(ToolKitBase[RetailDB], predictable=True):
     def _settle(self, user_id: str, payment_method_id: str, amount: float) -> None:
         if isinstance(self._payment_method(user_id, payment_method_id), GiftCard):
             card = cast(GiftCard, self.db.users[user_id].payment_methods[payment_method_id])
+            # Rounding keeps float errors out of the balance, which is part of the hash.
             card.balance = round(card.balance + amount, 2)
 
 
@@ -467,6 +479,7 @@ def _require_ordered(order: Order, item_ids: list[str], refusal: str) -> None:
 
 
 def _is_pending(order: Order) -> bool:
+    # This includes orders whose items were modified: address and payment may still change.
     return "pending" in order.status
 
 

@@ -50,6 +50,7 @@ def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
         tools.db.user_db = user_tools.db
         tools.is_coupled = user_tools.is_coupled = True
     surroundings = user_tools.db.surroundings
+    # Until a task says whose phone this is, there is no line to look up.
     if surroundings.phone_number is None:
         return
     line = tools.line_with_number(surroundings.phone_number)
@@ -60,7 +61,9 @@ def sync(tools: TelecomTools, user_tools: TelecomUserTools) -> None:
     request = surroundings.payment_request
     if request is not None and request.paid:
         own(tools.db.bills, tools.bill(request.bill_id)).status = BillStatus.PAID
+        # It is cleared before the next look-up, so that paying one bill can bring up another.
         surroundings.payment_request = None
+    # An unpaid request is neither refreshed nor withdrawn, as in the original.
     if surroundings.payment_request is None:
         _tell(surroundings, "payment_request", _next_request(tools, surroundings.phone_number))
 

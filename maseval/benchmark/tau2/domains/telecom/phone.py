@@ -103,6 +103,7 @@ def _technology(preference: NetworkModePreference, surroundings: Surroundings) -
     for only, technology in _ONLY.items():
         if preference == only:
             return technology
+    # A phone that prefers 5G falls back to 4G where it has no reception of 5G.
     return NetworkTechnology.FOUR_G
 
 
@@ -136,6 +137,7 @@ def speed_test(db: TelecomUserDB) -> Speed:
     device = db.device
     slowest, fastest = _MBPS[device.network_technology_connected]
     signal = _SIGNAL_FACTOR[device.network_signal_strength]
+    # The factors stand in the original's order, because another order may round differently.
     mbps = round((slowest + fastest) / 2 * signal * _speed_factor(device), 2)
     words = next((text for limit, text in _DESCRIBED_BELOW if mbps < limit), "Excellent")
     return Speed(mbps, words)
@@ -157,8 +159,10 @@ def can_send_mms(db: TelecomUserDB) -> bool:
         return False
     if device.network_technology_connected == NetworkTechnology.TWO_G:
         return False
+    # Sending over Wi-Fi counts as impossible, even where there is a Wi-Fi network.
     if device.wifi_calling_enabled and device.wifi_calling_mms_over_wifi:
         return False
+    # An empty address passes, as in the original.
     if device.active_apn_settings.mmsc_url is None:
         return False
     messaging = device.app_statuses.get("messaging")
@@ -175,6 +179,7 @@ def toggle_airplane_mode(db: TelecomUserDB) -> bool:
             disconnect_vpn(device)
     else:
         device.network_connection_status = NetworkStatus.SEARCHING
+        # Wi-Fi is left only if its radio is on, unlike when airplane mode is switched on.
         if device.wifi_enabled:
             leave_wifi(device)
     search_network(db)
@@ -325,6 +330,7 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
         """Lock by "pin" or "puk"; any other mode locks nothing."""
         if mode in ("pin", "puk"):
             self.db.device.sim_card_status = SimStatus(f"locked_{mode}")
+        # The phone searches even if the mode locked nothing, as in the original.
         search_network(self.db)
         return f"SIM card locked successfully in {mode} mode."
 
@@ -398,6 +404,7 @@ class PhoneStage(CoupledTools[TelecomUserDB]):
     ) -> bool:
         """At least that many Mbps, with that description if one is given."""
         speed = speed_test(self.db)
+        # No connection counts as 0 Mbps, so that an expected speed of 0 is met.
         fast_enough = (speed.mbps or 0.0) >= expected_speed
         if expected_desc is None:
             return fast_enough

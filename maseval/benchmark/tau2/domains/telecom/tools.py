@@ -28,6 +28,7 @@ from maseval.benchmark.tau2.domains.telecom.models import (
 )
 from maseval.benchmark.tau2.world.state.copying import own
 
+# These are constants, so that a conversation replays to the same state on any day.
 TODAY = dt.date(2025, 2, 25)
 CYCLE_END = dt.date(2025, 2, 28)
 
@@ -61,6 +62,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
             phone_number: The customer's primary number, or the number of any of the customer's
                 lines, e.g. "555-123-2002".
         """
+        # An earlier customer's line wins over a later customer's own number.
         for customer in self.db.customers:
             if customer.phone_number == phone_number:
                 return customer
@@ -124,6 +126,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         line = self._line_of(customer_id, line_id)
         if line.status != LineStatus.ACTIVE:
             raise ValueError("Line must be active to suspend")
+        # The record becomes private only now: a refused call leaves the shared one in place.
         line = own(self.db.lines, line)
         line.status = LineStatus.SUSPENDED
         line.suspension_start_date = TODAY
@@ -141,6 +144,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
             line_id: The id of the line.
         """
         line = self._line_of(customer_id, line_id)
+        # Overdue bills and ended contracts are for the agent to check, as the policy says.
         if line.status not in (LineStatus.SUSPENDED, LineStatus.PENDING_ACTIVATION):
             raise ValueError("Line must be suspended to resume")
         line = own(self.db.lines, line)
@@ -157,6 +161,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
             limit: How many bills to list at most.
         """
         bills = self.bills_of(self.get_customer_by_id(customer_id))
+        # Bills of one date keep the customer's order, because a reversed sort is stable too.
         return sorted(bills, key=lambda bill: bill.issue_date, reverse=True)[:limit]
 
     @is_tool(ToolType.WRITE)
@@ -176,6 +181,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         # Checked last, as in the original: the order of checks decides which error a model reads.
         if bill_id not in customer.bill_ids:
             raise ValueError(f"Bill {bill_id} not found for customer {customer_id}")
+        # The status does not matter: even a paid bill can be requested again.
         own(self.db.bills, self.bill(bill_id)).status = BillStatus.AWAITING_PAYMENT
         return f"Payment request sent to the customer for bill {bill_id}"
 
@@ -252,6 +258,7 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         if gb_amount <= 0:
             raise ValueError("Refuel amount must be positive")
         price = self.plan(line.plan_id).data_refueling_price_per_gb
+        # The charge is not rounded, as in the original; only the message shows whole cents.
         charge = gb_amount * price
         line = own(self.db.lines, line)
         line.data_refueling_gb += gb_amount
@@ -312,10 +319,12 @@ class TelecomTools(CoupledTools[TelecomDB], predictable=True):
         self, customer_id: str, line_id: str, expected_amount: float
     ) -> bool:
         line = self._line_of(customer_id, line_id)
+        # The amount is a sum of floats, so it is compared with a tolerance.
         return abs(line.data_refueling_gb - expected_amount) < 1e-6
 
     @for_checks
     def assert_line_status(self, customer_id: str, line_id: str, expected_status: str) -> bool:
+        # The status is a ``StrEnum``, so it equals the plain text of a task file.
         return self._line_of(customer_id, line_id).status == expected_status
 
     @for_checks

@@ -240,6 +240,7 @@ class TelecomUserTools(PhoneStage, predictable=True):
     @is_tool(ToolType.WRITE)
     def connect_vpn(self) -> str:
         """Connect to the phone's usual VPN server."""
+        # This is the only refusal of a switch without a status bar, as in the original.
         if not phone.connect_vpn(self.db.device, self.default_vpn):
             return "VPN already connected."
         return self._with_status_bar("VPN connected successfully.")
@@ -298,6 +299,7 @@ class TelecomUserTools(PhoneStage, predictable=True):
             permission: One of "sms", "storage", "phone" and "network", in upper or lower case.
         """
         app = self.db.device.app_statuses.get(app_name)
+        # This stands before the check of the app: what is not a text fails even for an unknown app.
         permission = permission.lower()
         if app is None:
             return self._with_status_bar(

@@ -61,6 +61,8 @@ def gold_raises(task: AuditedTask) -> Iterator[TaskFinding]:
 
 
 def _is_led_there(task: AuditedTask, call: Tau2ToolCall) -> bool:
+    # If the scenario gives every value of a call, its failure may be intended, unless calls are
+    # scored.
     values = [str(value).lstrip("#") for value in call["arguments"].values()]
     told = all(value.lower() in task.scenario.lower() for value in values)
     return bool(values) and told and not task.counts(RewardType.ACTION)
@@ -144,6 +146,7 @@ def doing_nothing_passes(task: AuditedTask) -> Iterator[TaskFinding]:
     if criteria is None or not task.looks_at_the_world:
         return
     wanted = (RewardType.COMMUNICATE, RewardType.ACTION, RewardType.NL_ASSERTION)
+    # Each of these asks for words or calls, so an agent that does nothing may fail it.
     if any(task.counts(kind) and criteria.can_fail(kind) for kind in wanted):
         return
     if task.counts(RewardType.DB) and task.gold.state != task.start:
@@ -183,6 +186,7 @@ def equal_requests(audited: AuditedDomain, tasks: Sequence[AuditedTask]) -> Iter
     asked: dict[str, list[AuditedTask]] = defaultdict(list)
     for task in tasks:
         if request := task.raw.get("user_scenario"):
+            # Equal words about different worlds are different requests.
             asked[canonical_json((task.spec.start.key, request))].append(task)
     for first, *others in asked.values():
         for other in others:
@@ -267,6 +271,7 @@ def audit(
     total, done, findings = sum(len(each.raw_tasks) for each in audits), 0, []
     for each in audits:
         for number, found in enumerate(each.look(whole=task_id is None)):
+            # The last findings are about the whole domain, and do not count as a task.
             report(done + min(number, len(each.raw_tasks)), total)
             findings += found
         done += len(each.raw_tasks)
@@ -300,6 +305,7 @@ class _Audit:
         if whole and self.domain.name not in DOMAINS:
             forms = faults_of_forms(self._audited, self.raw_tasks)
             faults_of_files = _faults_of_files(self._audited, self.raw_tasks)
+            # Both look at the tasks of this split and may report the same fault.
             yield [*dict.fromkeys((*forms, *faults_of_files))]
         if whole:
             yield [found for look in _DOMAIN_CHECKS for found in look(self._audited, tasks)]

@@ -32,6 +32,7 @@ def ids_nobody_can_know(task: AuditedTask) -> Iterator[TaskFinding]:
         reader.read_all()
     for value in sorted(each for each in unknown if not reader.knows(each)):
         text = f"{value!r} appears in no text and in no answer of a reading tool"
+        # The user is told the id without its ``#``, which an agent may well add.
         severity: Severity = "info" if value.lstrip("#") in _words_of(task.scenario) else "warning"
         calls = (a.call() for a in task.spec.actions if value in [*_ids(a.arguments)])
         yield task.finding("id nobody can know", severity, text, call=render_call(next(calls)))
@@ -46,6 +47,7 @@ def texts_in_no_answer(task: AuditedTask) -> Iterator[TaskFinding]:
     reader.known |= {word for action in task.spec.actions for word in _ids(action.arguments)}
     reader.read_all()
     reader.follow_the_gold()
+    # Scoring also removes commas from what the agent says.
     answers = [text.lower().replace(",", "") for text in reader.heard]
     for info in wanted:
         sought = info.lower()
@@ -54,6 +56,7 @@ def texts_in_no_answer(task: AuditedTask) -> Iterator[TaskFinding]:
         severity: Severity = "warning"
         if not re.fullmatch(r"\d+(?:\.\d+)?", sought):
             text = f"the agent must say {info!r}, but no tool answer contains it"
+        # Tools answer 12.5, and the text that is compared may be 12.50.
         elif sought.endswith("0") and any(_has_word(text, str(float(sought))) for text in answers):
             text = f"the agent must say {info!r}; repeating {float(sought)} from the tools fails"
         else:
@@ -101,6 +104,8 @@ class Reader:
         while fresh := (self.known & (keys | words)) - self._asked:
             self._asked |= fresh
             for tool, word in product(self._tools, sorted(fresh)):
+                # Tools with several parameters would have to be asked for every combination of
+                # words.
                 if len(tool.parameters) == 1:
                     self._ask(tool, {tool.parameters[0]: word})
 
@@ -190,6 +195,7 @@ def _shape(audited: AuditedDomain, table: str) -> re.Pattern[str] | None:
     if len(digits) == 1:
         pattern = re.escape(digits.pop())
     else:
+        # Ids such as mia_li_3668 differ in the lengths of their names, and still have one form.
         letters = {re.sub("[a-z]+", "w", each) for each in digits}
         if len(letters) != 1:
             return None

@@ -46,6 +46,7 @@ Problem = tuple[Severity, str]
 def faults_of_forms(audited: AuditedDomain, tasks: Sequence[RawTask]) -> Iterator[TaskFinding]:
     """Yield what is wrong with the form of tasks, the ids of all of them included."""
     for task_id, times in Counter(map(_name_of, tasks)).items():
+        # An entry that is not a task has no id; it is reported below by its position.
         if task_id == "?":
             continue
         if not task_id:

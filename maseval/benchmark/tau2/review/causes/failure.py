@@ -184,6 +184,7 @@ class Failure(Conversation):
         return [
             each
             for each in self.done
+            # A write of the reference solution is right, whatever else was written.
             if not self.is_gold(each.call)
             and any(at == each.message_index and same_call(call, each.call) for at, call in marked)
         ]
@@ -198,6 +199,7 @@ class Failure(Conversation):
         alike = [
             (made, wanted)
             for wanted in self.missing
+            # Among equally similar writes the last one is taken, because it may correct the others.
             for made in reversed(self.done)
             if self._stands_for(made, wanted)
         ]
@@ -267,6 +269,7 @@ def _differing(name: str, made: object, wanted: object) -> Iterator[Difference]:
     if isinstance(made, dict) and isinstance(wanted, dict):
         for key in {**made, **wanted}:
             yield from _differing(str(key), made.get(key), wanted.get(key))
+    # Entries can be paired only in lists of equal length; other lists differ as a whole.
     elif isinstance(made, list) and isinstance(wanted, list) and len(made) == len(wanted):
         for one, other in zip(made, wanted, strict=True):
             yield from _differing(name, one, other)

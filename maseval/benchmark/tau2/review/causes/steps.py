@@ -137,6 +137,7 @@ def value_from_nowhere(failure: Failure) -> Finding | None:
     A write that the tool refused counts if one with the same tool is missing.
     """
     missing = {call["name"] for call in failure.missing}
+    # A refused call counts if its tool is still missing: the value may be why it was refused.
     refused = [each for each in failure.tried if each.failed and each.call["name"] in missing]
     for made in (*failure.wrong, *refused):
         if made.call["requestor"] != "assistant":
@@ -185,6 +186,7 @@ def unsound_task(failure: Failure) -> Finding | None:
 def choice_left_open(failure: Failure) -> Finding | None:
     """Only what the domain leaves to the user differs, and the task does not say which."""
     differences = [(pair, each) for pair in failure.pairs for each in pair.choices]
+    # If another write is missing or wrong, the choice did not decide the failure.
     if not differences or failure.untouched or failure.extra:
         return None
     choices = failure.case.setting.domain.choices

@@ -167,6 +167,7 @@ def has_errata(domain: str | Domain, task_id: str) -> bool:
 
 def _known(domain: Domain, task_id: str) -> list[Erratum]:
     by_task = _by_task(_file_of(domain))
+    # Domains with one folder have the same tasks, as telecom and telecom-workflow do.
     names = dict.fromkeys((domain.name, domain.folder_name))
     return [each for name in names for each in by_task.get((name, task_id), ())]
 
@@ -178,6 +179,7 @@ def _is_published(
         published = load_raw_task(domain, task_id, version=release)
     except MASEvalError:  # there is no such task, or its files are not here
         return False
+    # An edited task may no longer have the fault of the published one.
     return words_told(published) == words_told(task) and TaskSpec.of(published) == TaskSpec.of(task)
 
 

@@ -84,6 +84,7 @@ def other_right_end(case: Case, errata: Sequence[Erratum], official: RewardInfo)
     for solution in accepted:
         if passes(with_criteria(case, actions=solution), official) and _chosen_well(case):
             return ", ".join(_differences(case.setting, gold, solution)) or "the same calls"
+    # Where calls are compared one by one, only errata can accept other calls.
     if case.counts(RewardType.ACTION):
         return None
     for right in (gold, *accepted):
@@ -195,6 +196,7 @@ def _twin(
     listed = [each for each in domain.choices if name in each.tools]
     may_differ = {each.argument for each in listed if each.allows(name, each.argument, scenario)}
     named = {each.argument for each in listed if each.settled_by is not None}
+    # An argument that is left open may also be omitted.
     if not ours.keys() ^ theirs.keys() <= may_differ:
         return None
     shuffled = {
@@ -258,6 +260,7 @@ def _may_be_swapped(setting: Setting, steps: Sequence[Action], twins: Sequence[_
         if one.at < other.at or (creates[first] and creates[second]):
             continue
         about = record(one.call), record(other.call)
+        # A call that names no record may touch any, so its position may matter.
         if None in about or about[0] == about[1]:
             return False
     return True
@@ -292,11 +295,13 @@ def _chosen_well(case: Case) -> bool:
     if not case.setting.domain.rules:
         return True
     found = check_case(case)
+    # A conversation that cannot be checked is not called right.
     if found.unreadable:
         return False
     gold = [(step.name, step.arguments) for step in case.task.actions]
     failed = found.failed_rules
     pairs = zip(found.findings, found.calls, strict=True)
+    # A rule that failed might have forbidden the call.
     against = [call for each, call in pairs if each.kind in (BROKE, DEMANDED) or each in failed]
     return all((call["name"], call["arguments"]) in gold for call in against if call)
 
@@ -366,6 +371,8 @@ def _faults_of_gold(setting: Setting, told: str, ticket: str | None) -> Iterator
     basis = criteria.reward_basis
     if RewardType.DB in basis:
         for fault in gold_state(setting).errors:
+            # An action that fails is skipped in scoring; if it only reads, the end state is the
+            # same.
             if setting.may_write(calls[fault.action_id]):
                 yield f"gold impossible: {fault.name} fails: {fault.error}"
     for breach in check_gold(setting, told, ticket).breaches:

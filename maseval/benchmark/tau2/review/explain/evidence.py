@@ -145,6 +145,7 @@ class _Watched:
         return self._watch(name, value)
 
     def _method(self, name: str, method: Any) -> object:
+        # The mapping's own method would return values that are not watched.
         if name == "get":
             return lambda key, default=None: self[key] if key in self._value else default
         if name == "view":  # a table's record for reading only
@@ -172,6 +173,7 @@ class _Watched:
         return key in self._value
 
     def __len__(self) -> int:
+        # An assertion may depend on a number of entries, which is not the value of any field.
         length = self._facts[(*self._path, "(length)")] = len(self._value)
         return length
 

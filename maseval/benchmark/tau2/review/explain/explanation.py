@@ -288,6 +288,8 @@ def _explain_end_state(subject: ScoredCase, passed: bool) -> dict[str, Any]:
     repair, point = None, None
     if _calls_decide(subject):
         doubted = [each.written_by for each in wrong if each.written_by]
+        # The calls that wrote wrong values are the likeliest ones to leave out, so they are tried
+        # first.
         suspects = [n for n, write in enumerate(search.writes) if write in doubted]
         needed = [] if histories is None else needed_actions(*histories, wrong, case.task.actions)
         repair = search.search(suspects, needed)

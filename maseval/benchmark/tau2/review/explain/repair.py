@@ -17,6 +17,7 @@ from maseval.benchmark.tau2.world.setting import gold_state
 from maseval.benchmark.tau2.world.tasks import Action, RewardType
 from maseval.benchmark.tau2.world.world import World
 
+# Each trial plays all writes in a new world, and the number of sets doubles with every call.
 MOST_TRIALS = 32
 _NOT_ENOUGH = "there may be a smaller set: {} trials were not enough to rule it out"
 
@@ -80,6 +81,7 @@ class RepairSearch:
             if at is None:
                 yield action
             else:
+                # A recorded call makes up for one action only, and not for every equal one.
                 del left[at]
 
     # An agent that works alone makes the user's calls too.
@@ -101,6 +103,8 @@ class RepairSearch:
         kept = len(self.writes) - len(dropped)
         # A write may change what later ones find, so that the same calls work in one place only.
         places: list[Placement] = ["end", "start"] if added and kept else ["end"]
+        # The place of the first omitted call is worth a trial if it is neither the start nor the
+        # end.
         if added and kept and 0 < min(dropped, default=0) < kept:
             places.append("instead")
         return next((each for each in places if self._passes(dropped, added, each)), None)
@@ -204,6 +208,7 @@ def _by_size(
 ) -> Iterator[Sequence[int | Action]]:
     for size in range(1, most):
         for chosen in combinations(everything, size):
+            # A set without these cannot work, and a trial is expensive.
             if _has(chosen, needed):
                 yield chosen
 

@@ -69,6 +69,7 @@ class WorldHistory(NamedTuple):
 
 def recorded_calls(messages: Sequence[Tau2Message]) -> Iterator[CallAt]:
     for index, call, _ in calls_with_answers(messages):
+        # Answers to a message's earlier calls may stand between the message and this answer.
         position = index - 1
         while messages[position]["role"] == "tool":
             position -= 1
@@ -245,6 +246,7 @@ def divergence(
 def _first_loss(
     rules: Sequence[PermanenceRule], played: WorldHistory, gold: WorldHistory
 ) -> Divergence | None:
+    # If the gold state is out of reach from the start, no call is to blame.
     if lost := next(losses(rules, played.start, gold.end), None):
         return Divergence(True, f"from the start: {lost[1]}", place=lost[0])
     for made, after in played.steps:

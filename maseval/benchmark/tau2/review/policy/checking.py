@@ -100,6 +100,7 @@ class _Findings:
             self._doubt(rule, f"{_RULE_FAILED}{type(error).__name__}: {error}", moment)
 
     def result(self) -> PolicyResult:
+        # The sort is stable, so both parts stay in the order of the conversation.
         found = sorted(self.found, key=lambda each: each[0].grade == "undecided")
         return PolicyResult(
             tuple(self.asked), tuple(each for each, _ in found), tuple(call for _, call in found)
@@ -116,6 +117,7 @@ class _Findings:
             kind, weight = FORM, "remark" if moment is not None and moment.failed else weight
         elif moment is not None and moment.failed:
             kind, weight = TRIED, "remark"
+        # If the reference solution does the same, the task demands the breach.
         elif moment is not None and (rule.id, *_subject(moment.call)) in self.demanded():
             kind, weight = DEMANDED, "remark"
         self._add(rule, kind, "proven", weight, broken, moment)
@@ -227,6 +229,7 @@ def _check_gold(key: GoldKey, told: str, ticket: str | None) -> PolicyResult:
     for action in setting.task.actions:
         call = action.call()
         messages.append({"role": call["requestor"], "content": None, "tool_calls": [call]})
+        # Answers can stay empty, because rules about the state look at the world.
         messages.append({"role": "tool", "id": call["id"], "content": ""})
     book = _rule_book(setting.domain, True)
     # Reference solutions have the user's calls, also where the agent works alone.
@@ -252,6 +255,7 @@ def _subject(call: Tau2ToolCall) -> tuple[str, str]:
     tool, arguments = inner_call(call)
     ids = {k: v for k, v in arguments.items() if k.endswith("_id") and k not in OWNERS}
     named = record(call) or next((each for each in ids.values() if isinstance(each, str)), None)
+    # In a call by way of another tool, the first argument is a tool's name and not a record.
     if named and tool == call["name"]:
         return tool, named
     return tool, json.dumps(ids or arguments, sort_keys=True, default=str)

@@ -50,6 +50,7 @@ def good_standing(moment: CallMoment) -> Iterator[Answer]:
     if member.card_expires < tools.db.today:
         yield Broken("the card has expired", {"expired": member.card_expires})
     fines = [fine for fine in tools.db.fines.values() if fine.member_id == member_id]
+    # The sum of floats is rounded before it is compared with a whole amount.
     owed = round(sum(fine.amount for fine in fines if fine.status == "owed"), 2)
     if owed >= MOST_OWED:
         yield Broken("too much is owed", {"owed": owed})
@@ -116,6 +117,7 @@ def own_account(moment: CallMoment) -> Iterator[Answer]:
 
 def _member(moment: CallMoment) -> str | None:
     db = moment.tools.db
+    # A return names no member, but the item's open loan does.
     if moment.call["name"] == "check_in":
         loans = [each for each in db.loans.values() if each.returned is None]
         barcode = moment.arguments.get("barcode")

@@ -126,6 +126,7 @@ def flights_can_be_booked(call: AirlineCall) -> Iterator[Answer]:
     """A flight is taken on a date on which it is available."""
     for wanted in call.flights:
         status = call.status_of(*wanted)
+        # A flight that is kept is not booked again, so its status does not matter.
         if wanted not in call.flights_kept and status != "available":
             yield Broken(
                 f"flight {wanted[0]} on {wanted[1]} is taken, which is {status or 'unknown'}"
@@ -284,6 +285,7 @@ def compensated_user(call: CertificateCall) -> Iterator[Answer]:
     if user is None or user.membership != "regular":
         return
     grounds = [each for each in call.reservations if call.has_grounds(each)]
+    # The reservation that gives the grounds must also entitle; without grounds any of them may.
     for each in grounds or call.reservations:
         if each.insurance == "yes" or each.cabin == "business":
             return

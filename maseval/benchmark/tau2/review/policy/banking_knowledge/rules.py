@@ -233,6 +233,7 @@ _IDS = (*_TABLES, "transaction_id", "user_id")
 def check_tool_found(call: BankCall) -> Iterator[Answer]:
     """A tool is unlocked or given after the knowledge base named it."""
     name = call.text("agent_tool_name") or call.text("discoverable_tool_name")
+    # Variants without a search give the agent its documents at once, or none.
     if not any(call.tools.has_tool(each) for each in _SEARCHES):
         return
     answers = [made.answer for tool, _, made in call.earlier if tool in _SEARCHES]
@@ -312,6 +313,7 @@ def check_referrals(call: BankCall) -> Iterator[Answer]:
     for user in _verified_users(call.db):
         rows = rows_with(call.db, "referrals", "referrer_id", user)
         paid = [each for each in rows if each.get("referral_status") == "COMPLETE"]
+        # Today is one of the seven days, so the first of them was six days ago.
         count = len(recent(paid, 6, "date"))
         if count > 1:
             yield Broken(f"{count} referrals of the last 7 days were paid, and 2 are allowed")
@@ -330,6 +332,7 @@ def check_waiting(call: BankCall) -> Iterator[Answer]:
     """A card of the entry tier is replaced 48 hours after it was closed."""
     cards = rows_with(call.db, "debit_cards", "account_id", call.arguments.get("account_id"))
     level = call.row("accounts", "account_id").get("level")
+    # Dates have no hours: only a card closed yesterday or today is surely within 48 hours.
     for card in recent(cards, 1, "closed_date"):
         if card.get("status") == "CLOSED" and level in _ENTRY_TIER:
             yield Broken(f"card {card.get('card_id')} was closed on {card.get('closed_date')}")
@@ -354,7 +357,9 @@ def check_facts(call: BankCall) -> Iterator[Answer]:
     if not user:
         return
     said, born = call.user_said.lower(), read_date(str(user.get("date_of_birth")))
+    # The last ten digits leave out the country code, which people may omit.
     digits, phone = bare(said), bare(str(user.get("phone_number")))[-10:]
+    # House number and first word are enough, because the rest can be written in many ways.
     street = str(user.get("address")).lower().split()[:2]
     facts = (
         bare(str(user.get("email"))) in digits,

@@ -206,6 +206,7 @@ def check_line(call: TelecomCall) -> Iterator[Answer]:
     if line is None or customer is None or line.line_id not in customer.line_ids:
         return
     lines = [each for each in call.db.lines if each.line_id in customer.line_ids]
+    # A single line leaves no choice, and a number that the user has answered counts as agreed.
     if len(lines) == 1 or any(line.phone_number in each.text for each in call.answered_texts):
         return
     named = [each.line_id for each in lines if _names_line(call.told, each)]
@@ -252,6 +253,8 @@ def check_identity(call: TelecomCall) -> Iterator[Answer]:
     """The customer is identified before records are read or changed."""
     record = str(call.arguments.get("id"))
     if call.tool == "get_details_by_id" and record.startswith(("P", "C")):
+        # Plans belong to nobody, and looking up a customer's record is a way to identify the
+        # customer.
         return
     if not any(map(_finds_a_customer, call.calls_read)):
         yield Broken(f"{call.call['name']} is called before anybody was identified")
@@ -304,6 +307,7 @@ def _tells(text: str, line: Mapping[str, str]) -> bool:
         return False
     names = (line["line_id"].lower(), line.get("phone_number", "")[-4:])
     is_named = any(name and name in text for name in names)
+    # In "13gb" the number would not stand by itself.
     return not is_named and stands_in(text.replace("gb", " gb"), line["data_used_gb"])
 
 
@@ -406,6 +410,7 @@ def check_data_limit(call: TelecomCall) -> Iterator[Answer]:
     """At most 2 GB are added to a line."""
     amount, line = call.gigabytes, call.line
     before = 0.0 if line is None else line.data_refueling_gb
+    # The tolerance is for sums of floats.
     if amount is not None and amount > 0 and amount + before > MOST_GB + 1e-9:
         already = f" to {before:g} GB added before" if before else ""
         yield Broken(f"{amount:g} GB are added{already}, but only {MOST_GB:g} GB are allowed")
