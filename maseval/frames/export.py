@@ -54,6 +54,7 @@ def _word(cell: Cell) -> str:
     if cell is None:
         return ""
     word = str(cell).lower() if isinstance(cell, bool) else str(_plain(cell))
+    # Other words are quoted, because readers may trim blanks and take an empty cell for null.
     if word and word == word.strip() and not _SPECIAL.intersection(word):
         return word
     return '"' + word.replace('"', '""') + '"'

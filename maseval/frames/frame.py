@@ -82,6 +82,7 @@ def cell_maker(secrets: Secrets) -> Callable[[ColumnType, object], Cell]:
 
 def _integer(value: object) -> int | None:
     found = number(value)
+    # ``int`` raises for infinity and NaN, which a recorded JSON file may contain.
     if found is None or not math.isfinite(found) or not -_LARGEST <= found < _LARGEST:
         return None
     return int(found)

@@ -57,6 +57,8 @@ class FrameSource:
         self.form = "folder" if isinstance(self.recording, RunFolder) else "results"
         self.damaged = len(self.recording.damaged)
         warn_of_damage(self.recording)
+        # A results file was recomputed when it was opened; a folder still has its recorded
+        # verdicts.
         if self.form == "folder" and not options.as_recorded:
             self.recording, self.check = recompute_verdicts(self.recording)
         self._examined = ExaminedRun(self.recording)
@@ -267,6 +269,7 @@ def message_rows(report: RecordedReport, source: FrameSource) -> Rows:
 
 
 def agent_rows(report: RecordedReport, source: FrameSource) -> Rows:
+    # Finding the cause takes a replay, and without a team there is no agent to single out.
     cause = cause_in(source.findings(report)) if report.team else None
     decided = cause and report.decider(cause.message)
     for each in report.work():

@@ -25,6 +25,7 @@ _MOST_NODES = 160
 
 def spent_alpha(share: float, alpha: float) -> float:
     """Return how much of the one-sided chance to err is spent at a share of the information."""
+    # All of alpha is spent at the last look, exactly and not up to rounding.
     if share >= 1:
         return alpha
     return 2 * _NORMAL.cdf(_NORMAL.inv_cdf(alpha / 2) / math.sqrt(share))
@@ -128,6 +129,7 @@ def normal_boundaries(shares: tuple[float, ...], alpha: float) -> tuple[float, .
             low, high = (limit, high) if crossing > allowed else (low, limit)
         limits.append(high)
         edge = high * math.sqrt(share)
+        # This is what the limit really spends, so that the errors of the search do not add up.
         spent += density.beyond(share, 0.0, edge, 1)
         density = density.within(share, 0.0, -edge, edge)
     return tuple(limits)

@@ -97,6 +97,8 @@ class PairedScores:
 
     def __init__(self, first: Mapping[TaskKey, Pooled], second: Mapping[TaskKey, Pooled]) -> None:
         both = [(first[name], second[name]) for name in first if name in second]
+        # The runs may have different numbers of tasks in a cluster; the larger number sets its
+        # weight.
         weights = [max(a.weight, b.weight) for a, b in both]
         whole = sum(weights)
         self.shares = [weight / whole for weight in weights]
@@ -132,6 +134,7 @@ class PairedScores:
 
 def _exact(weight: float) -> Fraction:
     near = Fraction(weight).limit_denominator(_LARGEST_DENOMINATOR)
+    # Such a small weight would become 0, and its tasks would not count.
     return near or Fraction(weight)
 
 
@@ -169,6 +172,7 @@ def student_interval(
     whole = math.fsum(float(each.weight) for each in clusters)
     shares = [float(each.weight) / whole for each in clusters]
     number = independent_tasks(shares)
+    # A single cluster, or one that dominates the others, does not show how clusters vary.
     if number < 2 - _ROUNDING:
         return None
     scores = [float(each.score) for each in clusters]
@@ -179,6 +183,7 @@ def student_interval(
         (share * (score - mean)) ** 2 / (1 - share)
         for share, score in zip(shares, scores, strict=True)
     )
+    # Rounding must not leave less than one degree of freedom.
     half = two_sided_t(level, max(1.0, number - 1)) * math.sqrt(variance)
     return Interval(mean - half, mean + half, level, method)
 

@@ -40,6 +40,7 @@ class Sample:
 
     def interval(self, level: float) -> Interval:
         n, (low, high) = len(self._values), self.bounds
+        # The contrast is the sum of the parts, and so the mean of n times each part.
         return mean_interval([n * each for each in self._values], level, (n * low, n * high))
 
     def variance(self, imagined: bool = False) -> float | None:

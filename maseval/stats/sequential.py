@@ -117,6 +117,7 @@ class SequentialPlan(Result):
         return tuple(last / self._variance(trials) for trials in self.looks)
 
     def _variance(self, trials: int) -> float:
+        # Only ratios of these are used, so without a baseline a common factor does not matter.
         return 1 / trials + 1 / (self.baseline_trials or trials)
 
     @property
@@ -318,6 +319,7 @@ def _p_value(plan: SequentialPlan, position: int, look: Evidence, centre: float)
         bands.append(Band(share, -z / math.sqrt(share), z / math.sqrt(share)))
     before, at_end = exits(bands, 0.0)
     beyond = at_end(Band(last, -math.inf, distance / error / math.sqrt(last))).above
+    # The bands are symmetric, so both sides have the same chance.
     return min(1.0, 2 * (math.fsum(each.above for each in before) + beyond))
 
 

@@ -79,6 +79,8 @@ class MACSUser(LLMUser):
 
 
 MAX_INVOCATIONS = 5
+# An agent may ask a user who has no turns left. Without an answer that would be an error, which
+# ends the repetition and takes it out of the score.
 EXHAUSTED = "I have nothing to add. Please finish with what you know."
 
 
@@ -97,6 +99,7 @@ class MACSBenchmark(Benchmark):
         model_options: For the provider of every model, such as a ``base_url``.
     """
 
+    # The judges read traces alone, so a recorded run can be judged again without its environment.
     evaluators_need_environment = False
 
     def __init__(
@@ -171,10 +174,14 @@ class MACSBenchmark(Benchmark):
             lambda name: self.get_model_adapter(
                 model_id,
                 register_name=name,
+                # A seed follows from the tool's name and not from its position, so that adding a
+                # tool changes no other seed.
                 seed=seed_generator.derive_seed(f"environment/tools/{name}"),
             ),
             use_output_schema=self.use_output_schema,
         )
+        # Only registered components leave traces, and the system's judge reads the tool calls
+        # there.
         for key, tool in environment.tools.items():
             self.register("tools", key, tool)
         return environment
@@ -206,6 +213,7 @@ class MACSBenchmark(Benchmark):
         """Return one judge for what the user could see, one for what the agents did."""
         model_id = self._get_evaluator_model_id(task)
         made = []
+        # The order matters, because ``evaluate`` unpacks the two results in it.
         for side in SIDES:
             model = self.get_model_adapter(
                 model_id,

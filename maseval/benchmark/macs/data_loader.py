@@ -108,6 +108,7 @@ def load_agent_config(domain: str, data_dir: AnyPath | None = None) -> JsonObjec
         return agent_config_of(decode_json(name, original_files([name], data_dir)[name]))
     if not isinstance(raw, dict):
         raise TaskFormatError(f"agents.json of {domain} in {data_dir} must hold an object")
+    # Files that we wrote carry an attribution, which is not part of the team.
     return {key: raw[key] for key in raw if key != "attribution"}
 
 
@@ -134,6 +135,7 @@ def configure_model_ids(
     given = {"tool": tool_model_id, "user": user_model_id, "evaluator": evaluator_model_id}
     chosen = {role: model_id for role, model_id in given.items() if model_id is not None}
     parts = {"tool": "environment_data", "user": "user_data", "evaluator": "evaluation_data"}
+    # All tasks are checked before any is changed, so that a refusal leaves them as they were.
     for task in every:
         for role, model_id in chosen.items():
             named = getattr(task, parts[role]).get("model_id")
@@ -208,6 +210,7 @@ def restructure_data(
     """Write tasks and agent configurations from what ``original`` holds; returns the folder."""
     root = _data_root(data_dir)
     for name in chosen_domains(domain):
+        # These are read from the folder and not from the cache, so that edits there take effect.
         agents = read_file(root, "original", name, "agents.json")
         scenarios = read_file(root, "original", name, "scenarios.json")
         raw_agents = decode_json(f"{name}/agents.json", agents)

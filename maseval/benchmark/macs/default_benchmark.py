@@ -74,6 +74,7 @@ class MACSAgent(AgentAdapter):
         try:
             text = self._find_answer()
         finally:
+            # This holds after an error too: the agent may be asked again, and must not seem busy.
             self._is_working = False
         self._log.message(self.name, asked_by, text)
         return text
@@ -115,6 +116,7 @@ class MACSAgent(AgentAdapter):
         return colleague.answer(message, self.name)
 
     def _use_tool(self, name: str, arguments: dict[str, object]) -> str:
+        # The call is logged before the look-up, so that the judge also sees calls of unknown tools.
         self._log.call(self.name, self._tool_names.get(name, name), arguments)
         try:
             if name not in self.tools:
@@ -190,8 +192,10 @@ class DefaultMACSBenchmark(MACSBenchmark):
             spec["agent_id"]: self._agent(spec, agent_data, environment, seed_generator)
             for spec in specs
         }
+        # Colleagues are assigned once all agents exist, because two agents may call each other.
         for spec in specs:
             for other in spec.get("reachable_agents") or ():
+                # A file may name a colleague that it does not describe.
                 if other["agent_id"] in team:
                     colleague, when = team[other["agent_id"]], other.get("scenario") or ""
                     team[spec["agent_id"]].colleagues[colleague.name] = colleague, when
@@ -215,6 +219,7 @@ class DefaultMACSBenchmark(MACSBenchmark):
         if agent_data.get("reasoning_policy") is not None:
             model.reasoning_policy = ReasoningPolicy.of(agent_data["reasoning_policy"])
         tools = environment.get_tools_for_agent(spec)
+        # The original's conversations name a tool together with its group.
         names = {
             key: f"{environment.group_of(tool, spec)}::{tool.name}" for key, tool in tools.items()
         }
@@ -231,6 +236,7 @@ def team_of(config: JsonObject) -> list[JsonObject]:
             f"primary_agent_id is {primary!r}, which is none of the agents: {', '.join(specs)}"
         )
     found = {primary: specs[primary]}
+    # Every agent is visited once, since agents may reach each other in a circle.
     ahead = [primary]
     while ahead:
         for other in specs[ahead.pop(0)].get("reachable_agents") or ():

@@ -64,6 +64,7 @@ def inputs_of(action: JsonObject) -> dict[str, JsonObject]:
 def _input(name: str, schema: Shape) -> JsonObject:
     kind = type_of(schema) or "string"
     described: JsonObject = {
+        # MASEval's ``inputs`` have one type each, so a list of types becomes a string.
         "type": "string" if isinstance(kind, list) else kind,
         "description": schema.get("description") or "",
     }
@@ -128,6 +129,7 @@ class MACSGenericTool(TraceableMixin, ConfigurableMixin):
         try:
             validate_arguments_from_schema(kwargs, _lenient_schema(self._parameters), self.name)
             text, details = self.simulator(actual_inputs=kwargs)
+        # These errors already say whose fault it was, and pass unchanged.
         except (AgentError, EnvironmentError, TaskTimeoutError, ProviderError) as error:
             self._record(kwargs, str(error), "error")
             raise
@@ -282,6 +284,8 @@ def _key(group: str, action: JsonObject, taken: Mapping[str, JsonObject]) -> str
     equal = next((key for key, other in taken.items() if other == action), None)
     if equal is not None:
         return equal
+    # Groups may use one name for unequal actions. The first keeps the plain name, the others are
+    # told apart by their group.
     plain, full = str(action["name"]), f"{group}__{action['name']}"
     further = (f"{full}_{number}" for number in count(2))
     return next(key for key in chain((plain, full), further) if key not in taken)

@@ -97,7 +97,10 @@ def _shape_error(node: ast.stmt | ast.expr) -> SourceShapeError:
 GoalSide = Literal["user", "system"]
 SIDES: tuple[GoalSide, GoalSide] = ("user", "system")
 
+# These are the original's words, judged when a side has no assertion of its own.
 DEFAULT_ASSERTION = "User goals are achieved with help from the agent."
+# The original asks once and crashes on a bad answer. Asking again changes no verdict that the
+# original would have given.
 MAX_TRY = MAX_ATTEMPTS
 QUESTION = "assertions"
 JUDGE_PARAMS: Params = {"temperature": 0, "response_format": {"type": "json_object"}}
@@ -132,6 +135,7 @@ def assertions_of(assertions: Sequence[str], side: GoalSide) -> list[str]:
     stripped = [assertion.lstrip() for assertion in assertions]
     if side == "system":
         return [text[6:].strip() for text in stripped if _has_prefix(text, "agent:")]
+    # An assertion without a prefix belongs to the user's side, and is stripped on the left only.
     return [
         text[5:].strip() if _has_prefix(text, "user:") else text
         for text in stripped
@@ -170,6 +174,7 @@ def judge_side(judge: Judge, prompt: str, side: GoalSide, asserted: int) -> Json
     """Return the answer for one side; ``JudgeError`` if none can be read."""
     question = Question(
         f"{QUESTION}: {side}",
+        # The prompt is already complete. As a template it would have its braces filled in again.
         "{{prompt}}",
         JudgedSide,
         params=JUDGE_PARAMS,
@@ -211,6 +216,7 @@ def _entries(value: object, raw: str) -> list[object]:
         value = value if key is None else value[key]
     if isinstance(value, dict):
         value = [value]
+    # If a list contains such a name, the original indexes the list with it and crashes.
     if not isinstance(value, list) or any(wrapper in value for wrapper in _WRAPPERS):
         raise JudgeError("the answer is not a list of judged assertions", raw)
     return value
@@ -222,12 +228,14 @@ def _row(entry: object, raw: str) -> JudgedAssertion:
     for value in entry.values():
         if isinstance(value, list) and not all(isinstance(part, str) for part in value):
             raise JudgeError(f"{value!r} is a list of other things than texts", raw)
+    # This turns a bare true into "True", which counts as an answer.
     return {key: value if isinstance(value, str) else str(value) for key, value in entry.items()}
 
 
 def score_of(rows: Sequence[JudgedAssertion], raw: str = "") -> GoalScore:
     """Return the score of the rows; there must be at least one that is decided."""
     answers = [_answer(row, raw) for row in rows]
+    # Answers are not stripped, as in the original: " TRUE " counts as undecided.
     true, false = answers.count("true"), answers.count("false")
     # The original divides by this number.
     if true + false == 0:
@@ -284,6 +292,8 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
         recorded = {"trajectories": parsed.trajectories} if parsed.trajectories else {}
         if self.gsr_type == "user":
             return {"messages": parsed.user.raw.get("messages") or [], **recorded}
+        # A team may use other agent names than the files; its first agent is then taken for the one
+        # that talks to the user.
         others = iter(parsed.agents.values())
         primary = parsed.agents.get(self._primary) or next(others, RecordedTrace({}))
         return {
@@ -295,14 +305,19 @@ class MACSEvaluator(Evaluator, ConfigurableMixin):
     def __call__(self, traces: JsonObject, final_answer: Any = None) -> JsonObject:
         """Return the result for the side; an unreadable answer is its ``error``."""
         scenario = self._scenario()
+        # A task without any assertion counts as met, as in MASEval, and no judge is asked.
         if not scenario["assertions"]:
             return {"gsr": 1.0, "partial_gsr": 1.0, "report": []}
         prompt = judge_prompt(
             {self.gsr_type: self.template}, self.gsr_type, scenario, *self._texts(traces)
         )
+        # Coverage counts what the task asserts, so it is 0 when only the default assertion is
+        # judged.
         asserted = len(assertions_of(scenario["assertions"], self.gsr_type))
         try:
             return judge_side(self.judge, prompt, self.gsr_type, asserted)
+        # The official number counts an unreadable answer as failed; ``error`` lets reports list it
+        # apart.
         except JudgeError as error:
             return {
                 "gsr": 0.0,
@@ -362,8 +377,10 @@ def combine_sides(user: JsonObject, system: JsonObject) -> JsonObject:
     sides = {"user": user, "system": system}
     errors = {side: each["error"] for side, each in sides.items() if "error" in each}
     report = [*user["report"], *system["report"]]
+    # The mean is over rows and not over the two sides, as in the original.
     joint = score_of(report).partial if report else 1.0
     overall = 1.0 if user["gsr"] == 1.0 == system["gsr"] else 0.0
+    # A readable side that failed decides the verdict, whatever the unreadable one would have said.
     is_open = all(each["gsr"] == 1.0 for each in sides.values() if "error" not in each)
     verdict = None if errors and is_open else overall
     return {
@@ -373,6 +390,7 @@ def combine_sides(user: JsonObject, system: JsonObject) -> JsonObject:
         "system_partial_gsr": system["partial_gsr"],
         "overall_gsr": overall,
         "overall_partial_gsr": 0.0 if errors else joint,
+        # This is a stand-in that always equals the user's side, because no formula for it is known.
         "supervisor_gsr": 1.0 if overall == 1.0 or user["gsr"] == 1.0 else 0.0,
         "report": report,
         "coverage": {side: each["coverage"] for side, each in sides.items() if "coverage" in each},

@@ -115,7 +115,10 @@ def _rates(domain: str | None, reports: Sequence[RecordedReport]) -> GoalRates:
             by_task.setdefault(report.task, []).append(report)
     rates = {
         key: GoalRate(
+            # A rate is missing if no scored repetition has a verdict, and those count as 0.
             means["mean_metrics"].get(key, 0.0),
+            # Trials of one task are not independent, so each task enters the interval once, as a
+            # mean.
             mean_interval([_means(trials).get(key, 0.0) for trials in by_task.values()], LEVEL),
         )
         if by_task
@@ -143,6 +146,7 @@ def _problems(goals: RecordedGoals) -> Iterable[str]:
     for side, error in goals.errors.items():
         yield f"{side} side not scorable: {error}"
     for side, counts in goals.coverage.items():
+        # An unreadable side has no rows, and would be reported again for missing rows.
         if side in goals.errors:
             continue
         rows, asserted = counts.get("rows", 0), counts.get("assertions", 0)

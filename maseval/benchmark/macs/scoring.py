@@ -58,6 +58,8 @@ def score_conversation(
     asked.key = {"task_id": str(index), "trial": 0}
     try:
         prompts = _prompts(conversation, scenario, primary_agent_id, human_id, found)
+        # The generator asks the user's side first; if that is unreadable, the system's is never
+        # asked.
         user, system = (
             judge_side(asked, prompt, side, asserted)
             for side, (prompt, asserted) in prompts.items()
@@ -89,6 +91,7 @@ def _prompts(
             )
             for side in SIDES
         }
+    # The file comes from elsewhere, so any part of it may be missing or of another type.
     except (LookupError, TypeError, AttributeError) as error:
         raise JudgeError(
             f"the conversation or its scenario is malformed: {type(error).__name__}: {error}; "
@@ -174,6 +177,7 @@ def result_of(report: Report, index: int) -> JsonObject | None:
 
 
 def results_text(document: Mapping[str, object]) -> str:
+    # This is the original's layout, so that its files and ours can be compared as text.
     return json.dumps(document, indent=4)
 
 

@@ -45,6 +45,7 @@ class TrajectoryLog:
         self.rows: dict[str, list[JsonObject]] = {}
 
     def message(self, source: str, destination: str, content: str) -> None:
+        # In the original only the human's messages have a role; those of agents have none.
         role = self.human_id if source == self.human_id else None
         # What is said stands in the rows of both, as each has a view of its own.
         for participant in (source, destination):
@@ -72,6 +73,7 @@ class TrajectoryLog:
 def history_in(trajectories: Trajectories, primary: str) -> str:
     """Return all rows of the primary agent, one line each."""
     return "\n".join(
+        # A row without content is written as None, which the judge of the original reads too.
         f"[{row['source']} -> {row['destination']}]: {row['content']}"
         for row in trajectories[primary]
     )
@@ -82,6 +84,7 @@ def invocations_in(trajectories: Trajectories, primary: str, human: str) -> str:
     return "\n".join(
         _invocation(row)
         for participant, rows in trajectories.items()
+        # The primary agent's own calls are left out even if it has tools, as in the original.
         if participant not in (primary, human)
         for row in rows
     )
@@ -89,6 +92,7 @@ def invocations_in(trajectories: Trajectories, primary: str, human: str) -> str:
 
 def _invocation(row: JsonObject) -> str:
     match row["role"]:
+        # The names are literals here, because a bare name in a pattern would match anything.
         case "Action":
             if (actions := row["actions"]) is None:
                 raise TypeError(f"a row of {row['source']!r} is an Action whose actions are null")
@@ -179,6 +183,7 @@ def _text_of(content: object) -> str:
 
 def _calls(tools: Mapping[str, _ToolTrace]) -> Iterator[tuple[str, JsonObject, object]]:
     calls = [(name, call) for name, trace in tools.items() for call in trace.invocations]
+    # Each tool keeps its own list; the times restore the order of all calls.
     for name, call in sorted(calls, key=lambda each: each[1].timestamp):
         # The only agent that has the tool, or else the tool itself.
         owner = owners[0] if len(owners := tools[name].owners) == 1 else name

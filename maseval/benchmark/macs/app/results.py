@@ -78,6 +78,7 @@ def rates(run: str | os.PathLike[str]) -> RunRates:
     return RunRates(folder.path, goal_rates(reports), judge_problems(reports), estimate)
 
 
+# The results name the number of a domain's scenarios, even if fewer were run.
 SCENARIOS = 30
 
 

@@ -76,6 +76,7 @@ def _of_verdict(goals: RecordedGoals) -> Finding:
     if goals.errors:
         evidence = tuple(f"{side} side: {error}" for side, error in goals.errors.items())
         return _cause("infrastructure", "judge's answer unreadable", _RULE, evidence)
+    # Only a false row can fail a conversation; any other answer counts for neither side.
     unmet = [row for row in goals.rows if str(row.get("answer")).lower() == "false"]
     evidence = tuple(
         f"{row.get('assertion_type')}: {row.get('assertion')} ({row.get('evidence')})"
@@ -104,6 +105,7 @@ class MACSSupport(BenchmarkSupport):
         for report in map(RecordedReport, folder.reports()):
             for goals in RecordedGoals.all_in(report):
                 met = MET if getattr(goals, rate) == 1.0 else UNMET
+                # An unreadable answer is counted neither as met nor as unmet.
                 answers[report.key] = None if goals.errors else met
         return {str(judge): answers} if answers else {}
 

@@ -48,6 +48,7 @@ def _task(index: int, scenario: Shape, surroundings: JsonObject, labels: Shape) 
     return {
         "id": f"task-{index + 1:06d}",
         "query": scenario.get("input_problem") or scenario.get("query") or "",
+        # Every task gets a copy, because model ids are written into it.
         "environment_data": dict(surroundings),
         "evaluation_data": {"assertions": scenario.get("assertions") or []},
         "user_data": {},
