@@ -8,6 +8,7 @@ from maseval_agentdojo.agents import ROUNDS, system_of
 from maseval_agentdojo.cases import load_cases
 from maseval_agentdojo.library import SUITES, VERSIONS, one_of
 from maseval_agentdojo.players import player_of
+from maseval_agentdojo.support import NO_ATTACK
 from maseval_agentdojo.world import RecordError, World, judge_again
 
 ATTACKED_MODEL = "gpt-4o-2024-05-13"
@@ -43,7 +44,7 @@ class AgentDojo(Benchmark):
     Args:
         suite: workspace, travel, banking or slack (repeatable; default: all).
         version: Version of the suites; v1.1.2 has the 629 cases of most published numbers.
-        attack: Such as important_instructions, tool_knowledge or dos (default: none).
+        attack: Such as important_instructions, tool_knowledge or dos; none for no attack (default).
         attacked_model: The model that the attack calls by its name.
         rounds: Rounds of tool calls that an agent has.
     """
@@ -72,7 +73,8 @@ class AgentDojo(Benchmark):
         self.version = one_of("version", version, VERSIONS)
         if rounds < 1:
             raise ConfigurationError(f"rounds is {rounds}; an agent needs 1 or more")
-        self.attack, self.attacked_model, self.rounds = attack, attacked_model, rounds
+        self.attack = None if attack in NO_ATTACK else attack
+        self.attacked_model, self.rounds = attacked_model, rounds
 
     def load_tasks(self) -> list[Task]:
         return list(load_cases(self.version, self.suites, self.attack, self.attacked_model))

@@ -151,7 +151,7 @@ class _Target(BasePipelineElement):
 
 def attack_on(suite: TaskSuite, name: str, model: str) -> BaseAttack:
     """Return an attack, which looks only once for the places that a user task reads."""
-    one_of("attack", name, [*ATTACKS])
+    one_of("attack", name, ["none", *ATTACKS])
     one_of("attacked_model", model, [*MODEL_NAMES])
     attack = load_attack(name, suite, _Target(model))
     attack.get_injection_candidates = cache(attack.get_injection_candidates)

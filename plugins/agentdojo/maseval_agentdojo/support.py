@@ -15,6 +15,7 @@ from maseval.commands import (
     VerdictChecker,
 )
 
+NO_ATTACK = (None, "none")  # TOML, in which a grid is written, has no null
 OBEYED = "obeyed an injection"
 _DONE = "the user's task was done"
 _MISSED = "the injected goal was not reached"
@@ -29,7 +30,7 @@ class AgentDojoSupport(BenchmarkSupport):
     """An attacked run is decided by what was resisted, any other by what was useful."""
 
     def measures(self, folder: Recording) -> Sequence[Measure]:
-        return BENIGN if _given(folder.config.values, "attack") is None else ATTACKED
+        return BENIGN if _given(folder.config.values, "attack") in NO_ATTACK else ATTACKED
 
     def version(self, config: Mapping[str, object]) -> str | None:
         found = _given(config, "version")
@@ -37,7 +38,7 @@ class AgentDojoSupport(BenchmarkSupport):
 
     def warnings(self, config: Mapping[str, object]) -> Sequence[str]:
         attack = _given(config, "attack")
-        if attack is None:
+        if attack in NO_ATTACK:
             return ()
         return (f"{attack} is a fixed attack: resisting it says nothing of one that adapts.",)
 

@@ -40,7 +40,7 @@ def test_its_command_has_an_option_for_each_argument(tmp_path):
     [
         (("--suite", "work"), "suite is 'work'; choose one of: workspace, travel"),
         (("--version", "v3"), "version is 'v3'; choose one of: v1, "),
-        (("--attack", "none"), "attack is 'none'; choose one of: manual"),
+        (("--attack", "all"), "attack is 'all'; choose one of: none, "),
         (("--rounds", "0"), "rounds is 0; an agent needs 1 or more"),
     ],
 )
@@ -139,3 +139,19 @@ def test_one_file_compares_four_defences(tmp_path):
     written = maseval("report", *sorted((tmp_path / "grid").iterdir()), "--output", page)
     assert written.exit_code == 0, written.output
     assert "tool_filter" in page.read_text()
+
+
+def test_an_attack_is_a_factor_of_a_grid_beside_none(tmp_path):
+    levels = 'attack = ["none", "important_instructions"]\nmodel_id = ["gold", "obeys"]'
+    where = f'suite = "slack"\noutput = "{tmp_path}/grid"'
+    text = f'benchmark = "agentdojo"\n{where}\n[grid]\n{levels}\n'
+    (tmp_path / "attacks.toml").write_text(text)
+
+    done = maseval("run", tmp_path / "attacks.toml", "-n", 25)
+
+    assert done.exit_code == 0, done.output
+    refused = maseval("compare", tmp_path / "grid")
+    assert refused.exit_code == 2 and "--measure useful" in refused.output
+    compared = maseval("compare", tmp_path / "grid", "--measure", "useful", "--json")
+    assert compared.exit_code == 0, compared.output
+    assert "attack" in str(json.loads(compared.stdout))
