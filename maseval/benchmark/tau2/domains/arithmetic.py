@@ -6,8 +6,6 @@ what would take long differs: it is refused at once, in the words of a number to
 
 After ``calculate`` of tau2-bench v0.2.0, src/tau2/domains/{airline,retail}/tools.py (MIT, Sierra
 Research).
-
-After tau2-bench v0.2.0, src/tau2/domains/*/tools.py (MIT, Sierra Research).
 """
 
 import ast

@@ -178,8 +178,8 @@ class _Search:
                 # An answer about both, such as a transfer between them, is the customer's, too.
                 whose = owners.in_answer(content) - self._served
                 if whose and not (owners.in_answer(content) & self._served):
-                    leaves = {leaf: next(iter(whose)) for leaf in _leaves(content)}
-                    foreign |= {leaf: who for leaf, who in leaves.items() if leaf not in known}
+                    names = ", ".join(sorted(whose))
+                    foreign |= {leaf: names for leaf in _leaves(content) if leaf not in known}
                 else:
                     known = f"{known} {content}"
             elif message["role"] == "assistant":

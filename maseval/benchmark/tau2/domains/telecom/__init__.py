@@ -21,7 +21,7 @@ from maseval.benchmark.tau2.domains.domain import (
     only_rises,
     stays,
 )
-from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval  # noqa: F403  # the records, as in MASEval
+from maseval.benchmark.tau2.domains.telecom.models import *  # noqa: F403  # the records, as in MASEval
 from maseval.benchmark.tau2.domains.telecom.models import (
     BillStatus,
     LineStatus,
