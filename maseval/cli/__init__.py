@@ -33,6 +33,7 @@ def main() -> None:
         from maseval.core.engine.process_settings import refuse_early_success
 
         allow_success = refuse_early_success()
+        # All modules are loaded, so from here on an exception finds its way to the handler below.
         signal.signal(signal.SIGINT, before)
         run_command(sys.argv[1:])
     except KeyboardInterrupt:

@@ -145,6 +145,7 @@ def command_group(
         no_args_is_help=True,
         add_completion=False,
     )
+    # Without a callback Typer would turn a group with one command into that command.
     group.callback()(lambda: None)
     return group
 
@@ -258,6 +259,8 @@ class RootGroup(CommandGroup):
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
     ) -> typer.Context:
         words = list(args)
+        # Only the group of all commands knows the option, so it goes before the name of the
+        # command.
         ours = [word for word in words if word == _DEBUG]
         given = [*ours, *(word for word in words if word != _DEBUG)]
         context: Any = super().make_context(info_name, given, *rest, **more)
@@ -341,6 +344,7 @@ def is_debugging(context: typer.Context) -> bool:
 def exit_code(error: Exception) -> int:
     """Return 2 for what the caller can put right by asking differently, else 1."""
     asked_wrongly = isinstance(error, ValueError | LookupError | TypeError)
+    # A faulty results file is a ValueError as well, but no other question would mend it.
     return WRONG_USE if asked_wrongly and not isinstance(error, ResultFileError) else FAILED
 
 

@@ -154,6 +154,7 @@ def gate(
                 measure=measure,
                 on_progress=count,
             )
+    # Files are written before the exit code is decided: a failed gate needs them most.
     if junit is not None:
         write_bytes(junit, found.to_junit(allow_undecidable))
     if markdown is not None:

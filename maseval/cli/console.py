@@ -94,6 +94,7 @@ def _packed(pieces: Iterable[str], width: int) -> Iterator[str]:
     line = ""
     for piece in pieces:
         longer = f"{line}, {piece}" if line else piece
+        # Not the length of the text: markup takes no room, and some characters take two columns.
         if line and Text.from_markup(longer).cell_len > width:
             yield line
             longer = piece

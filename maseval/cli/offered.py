@@ -72,6 +72,7 @@ def _commands_of(name: str, benchmark: type["Benchmark"]) -> typer.Typer:
     group = typer.Typer(
         help=inspect.cleandoc(benchmark.__doc__ or "").partition("\n\n")[0], no_args_is_help=True
     )
+    # Without a callback Typer would turn a group with one command into that command.
     group.callback()(lambda: None)
     group.command("run", cls=PlainCommand, **vars(run)["more"])(run)
     return group

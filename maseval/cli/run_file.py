@@ -88,6 +88,7 @@ def read_run_file(path: Path, context: typer.Context) -> list[FileRun]:
     names = [each.name for each in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigurationError(f"{path} has two runs of the name {twice!r}; each needs its own")
+    # Before anything is imported: whoever runs the file can still press Ctrl-C.
     _name_code(path, runs)
     return runs
 
@@ -277,6 +278,7 @@ def _name_of(value: object, where: str) -> str:
             raise ConfigurationError(
                 f'{where} has a level without a name: {value!r}; write {{{NAME} = "small", ...}}'
             )
+        # Before int, as True is a number for Python.
         case bool():
             return str(value).lower()
         case int() | float():
@@ -349,6 +351,7 @@ def _cell(
                 continue
             if name in _NO_FACTORS:
                 raise ConfigurationError(f"{of} has {name!r}, which is an option of the whole file")
+            # Two factors may fill one table, such as agent_data, unless both set the same key.
             if name in own and (not isinstance(value, dict) or value.keys() & own[name]):
                 raise ConfigurationError(
                     f"{name} is set by {of} and by that of another factor; keep one of them"

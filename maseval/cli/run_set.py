@@ -186,6 +186,7 @@ class RunSet:
             return 0
         left = [each for each in self.parts if each.left]
         known = [each.estimate for each in left if each.estimate is not None]
+        # A sum that lacks a run would be taken for the price of all of them.
         cost = sum(known) if len(known) == len(left) else None
         if self.as_json:
             facts = ("planned", "left", "estimate", "note")
@@ -208,6 +209,7 @@ class RunSet:
 
     def execute(self) -> int:
         """Run what is missing in each folder, and return the largest exit code."""
+        # All are prepared before the first one runs: a fault in the last costs nothing yet.
         for part in self.parts:
             self._prepare(part)
             self._print_error(part)

@@ -86,6 +86,7 @@ def given_options(context: typer.Context, **more: Any) -> dict[str, Any]:
 
 def _parameter(option: Field[Any], flag: Flag) -> inspect.Parameter:
     name = f"--{option.name.replace('_', '-')}"
+    # What is on by default, or may be left open, can only be turned off by a word of its own.
     either = option.default is True or (flag.typed is bool and option.default is None)
     spelling = f"{name}/--no-{name[2:]}" if either else name
     shown = typer.Option(
@@ -115,6 +116,7 @@ def _value_of(option: Field[Any], flag: Flag | None, given: dict[str, Any]) -> o
     other = given[flag.alias] if flag and flag.alias else None
     if flag and get_origin(flag.typed) is list:
         value = [*(value or ()), *(other or ())]
+    # What was typed under the option's own name takes precedence over the alias.
     elif other and value == _default(option):
         value = other
     return arguments(value) if option.type == ExtraArguments | None else value

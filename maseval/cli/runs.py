@@ -90,6 +90,7 @@ def _table(found: Sequence[RunState]) -> Table:
     for state in found:
         config = state.config or {}
         failed = f" [red]({state.failed} unfinished)[/red]" if state.failed else ""
+        # Tasks without a domain stand under an empty name.
         domains = "+".join(filter(None, mapping(config, "tasks"))) or config.get("benchmark", "")
         table.add_row(
             inert(here(state.path)),

@@ -34,6 +34,7 @@ FIXED_SIZE = (
 
 def names_of(runs: Sequence[Recording]) -> list[str]:
     """Return short names, or whole paths where two would be the same."""
+    # By absolute path, as one run can be spelled in several ways.
     whole = [os.path.abspath(run.path) for run in runs]
     if len(set(whole)) < len(whole):
         twice = next(path for path in whole if whole.count(path) > 1)
@@ -64,6 +65,7 @@ def load_run(
     found = support_for(recording).run_outcomes(recording, options, on_progress)
     config = recording.config
     if cell := cell_of(config.values):
+        # The benchmark answers with settings, from which notes such as the cell are left out.
         found = found._replace(config={**found.config, CELL: cell})
     outcomes = found.outcomes
     # A run has a plan that says what is missing; a file has what it has.
@@ -115,6 +117,7 @@ def keep_equal_tasks(
             contents.setdefault(key, set()).add(content)
     other = [key for key, several in contents.items() if len(several) > 1]
     every = [each for run in runs.values() for each in run.outcomes]
+    # With clusters, cases of other content still stand for the same subjects.
     if {each.key for each in every} == {*other} and all(each.cluster for each in every):
         words = "the content of every task differs: compared as cases of the same clusters"
         return dict(runs), [], [words]

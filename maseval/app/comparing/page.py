@@ -101,6 +101,7 @@ def _tasks(
         for each in run:
             if each.key in trials:
                 trials[each.key][at].append(each)
+    # The sort is stable: tasks of the same spread keep their order.
     ranked = sorted(trials.items(), key=lambda item: -_spread(item[1]))
     return [
         {

@@ -126,6 +126,8 @@ def _observe_levels(
     sides: list[dict[tuple[object, TaskKey], Trials]] = [{}, {}]
     for cell, each in zip(cells, lines, strict=True):
         if (level := cell.pop(factor, None)) in levels:
+            # The factor is popped: what is left names the combination in which two levels are a
+            # pair.
             others, counted = frozenset(cell.items()), by_task(each).items()
             sides[levels.index(level)] |= {(others, key): n for key, n in counted if n.total}
     shared = [key for key in sides[0] if key in sides[1]]
@@ -134,6 +136,7 @@ def _observe_levels(
     keys = [key for _, key in shared]
     places = in_order(places_of(chain(*lines)), keys)
     rates = [mean_of(task_scores([side[key] for key in shared], 1), places) for side in sides]
+    # The order in which the levels were typed must not change the plan.
     if rates[0] > rates[1]:  # named in either order, the better one is what could be shown
         sides.reverse()
         levels.reverse()
@@ -159,6 +162,8 @@ def _observe_levels(
         notes=(*about.notes, f"{note}are those of each cell", *chain(*map(_notes_on, found))),
     )
     if noise is not None and about.draws > 1:
+        # What the luck of the trials does not explain of the spread is a difference between tasks.
+        # An estimate of it may come out below zero.
         differing = variance(_mean_differences(pairs, keys)) - noise / number
         about = replace(about, differing=max(0.0, differing))
     return about.in_cells(number)

@@ -231,6 +231,7 @@ def _score(
     pass_hat = official  # what is the same is estimated once
     if differing or len(kept) < len(judged):
         pass_hat = {}
+        # Only a verdict passes or fails, so only it has a chance that k trials all pass.
         for k in official if measure.kind == "verdict" else [1]:
             enough = [at for at, each in enumerate(trials) if each.total >= k]
             if enough:
@@ -290,6 +291,7 @@ def beside_official(scores: Sequence[MeasuredScore]) -> list[MeasuredScore]:
 
     That in which every undecided case is a breach is omitted where it changes nothing.
     """
+    # The last group is that of all domains together.
     others = [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
     decided = sum(each.differing for each in others if each.counted == WITHOUT_BREACHES.name)
     return [e for e in others if e.counted != IF_UNDECIDED.name or e.differing > decided]

@@ -40,6 +40,7 @@ def run_path(run: str | os.PathLike[str]) -> Path:
             f"{path} is a file; this needs the folder of a run, and `maseval runs` lists them"
         )
     known = [state.path for state in list_runs()]
+    # Only now: a run that is itself called `last` comes first.
     if str(run) == LAST and known:
         return known[0]
     listed = f"the latest is {known[0]}" if known else f"there is none below {default_root()}"
@@ -168,6 +169,7 @@ def tasks_called(name: str, tasks: Iterable[TaskKey]) -> list[TaskKey]:
     """
     every = list(dict.fromkeys(tasks))
     domain, slash, rest = name.partition("/")
+    # An id may hold a slash as well, so what stands before one must be a domain.
     if slash and any(task.domain == domain for task in every):
         every, name = [task for task in every if task.domain == domain], rest
     if found := [task for task in every if task.task_id == name]:
@@ -188,6 +190,7 @@ def list_names(names: Iterable[str], tasks: Iterable[TaskKey]) -> list[str]:
     listed: list[str] = []
     for name in names:
         domain, slash, rest = name.rpartition("/")
+        # An id may look like a range, too.
         if rest in ids or not _NUMBERS.fullmatch(rest):
             listed.append(name)
         else:

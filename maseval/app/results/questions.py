@@ -271,6 +271,7 @@ def explain(
     return view
 
 
+# Errors come last: without a verdict there is nothing to explain.
 _EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
 
 

@@ -367,4 +367,5 @@ _PLAIN = str | int | float | bool | None
 def _defaults(own: OwnBenchmark) -> dict[str, object]:
     """Return the defaults of a class, on which results depend as on what is given."""
     made = {name: each.default for name, each in own_parameters(type(own.benchmark)).items()}
+    # Nothing else has a form in the configuration that the next session could compare with.
     return {name: each for name, each in made.items() if isinstance(each, _PLAIN)}

@@ -124,6 +124,7 @@ def describe_gaps(simulations: Mapping[str, int]) -> list[str]:
 
 
 def _checksum(content: Mapping[str, object]) -> str:
+    # In one order, and without the checksum, which cannot cover itself.
     listed = {key: content[key] for key in sorted(content) if key != "sha256"}
     return hashlib.sha256(strict_json.dumps(listed).encode()).hexdigest()
 

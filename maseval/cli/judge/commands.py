@@ -308,6 +308,7 @@ def _ask_all(labelling: "Labelling", console: Console) -> None:
             # Only now: before the label it would lead whoever gives it.
             if (said := labelling.judge_in_words(one)) is not None:
                 console.print(styled(said, "dim"), soft_wrap=True)
+    # Nothing is lost: each label was on disk before the next conversation was shown.
     except (KeyboardInterrupt, EOFError):
         console.print()
 

@@ -161,6 +161,7 @@ class PlayTerminal:
         for each, schema in (known[name].get("parameters") or {}).get("properties", {}).items():
             kind = schema.get("type", "")
             if text := _read(f"  {each} ({kind or 'JSON'}): ").strip():
+                # A string is taken as it is typed: an id such as 0042 is no number.
                 arguments[each] = text if kind == "string" else json_or_text(text)
         return view.call_tool(name, arguments)
 
@@ -205,6 +206,7 @@ def mcp(context: typer.Context) -> None:
 
 
 def _print_address(url: str) -> None:
+    # Standard output may be the connection to the agent, so people read standard error.
     stderr().print(f"MCP server at {url}", soft_wrap=True)
 
 

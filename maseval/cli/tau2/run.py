@@ -95,6 +95,7 @@ def run(
     (--num-trials, --agent-llm, ...) work as well.
     """
     if allow:
+        # Before the run, which would be for nothing if the item is misspelt.
         check_allowed(allow)
     prepared = cast("Tau2Run", prepare_run(context))
     if dry_run:
