@@ -41,6 +41,7 @@ def main() -> None:
         _leave_soon(INTERRUPTED)
         sys.exit(INTERRUPTED)
     except SystemExit as end:
+        # Only now: until here an exit code of 0 could only come from somebody else's code.
         if not end.code:
             allow_success()
         _leave_soon(end.code)
@@ -49,8 +50,10 @@ def main() -> None:
 
 def _leave_soon(code: object) -> None:
     """Limit how long threads that an agent left behind may keep the process from ending."""
+    # As Python does at its end: None means success, and a text means failure.
     number = code if isinstance(code, int) else int(code is not None)
     signal.signal(signal.SIGALRM, lambda *about: os._exit(number))
+    # Whoever interrupted a run, or finds it incomplete, does not wait for an agent's threads.
     signal.setitimer(signal.ITIMER_REAL, 1.0 if number in _UNFINISHED else 30.0)
 
 

@@ -87,6 +87,7 @@ class PlainCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self._rare and ALL_HELP in args:
+            # Whatever else was typed is not read, so that it need not be complete.
             ctx.meta[ALL_HELP], args = True, ["--help"]
         return super().parse_args(ctx, args)
 
@@ -159,6 +160,7 @@ def _load(name: str, place: str) -> Any:
 def as_command(name: str, found: Any) -> Any:
     """Return a function or a group of Typer's as a command of that name."""
     if not isinstance(found, typer.Typer):
+        # A Typer that has a single command and no callback becomes that command.
         alone = typer.Typer(add_completion=False)
         alone.command(name, cls=PlainCommand, **found.more)(found)
         found = alone

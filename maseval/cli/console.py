@@ -69,6 +69,7 @@ def number_columns(*names: str, no_wrap: bool = False) -> Iterator[Column]:
 
 def natural_width(table: Table) -> int:
     """Return the columns that a table needs if nothing in it is wrapped or cut."""
+    # A width that no table has, as rich never measures more than the width of its console.
     return Console(width=10_000).measure(table).maximum
 
 

@@ -88,7 +88,7 @@ def read_run_file(path: Path, context: typer.Context) -> list[FileRun]:
     names = [each.name for each in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigurationError(f"{path} has two runs of the name {twice!r}; each needs its own")
-    # Before anything is imported: whoever runs the file can still press Ctrl-C.
+    # Said before any of that code is imported, while it can still be stopped.
     _name_code(path, runs)
     return runs
 
@@ -288,6 +288,7 @@ def _name_of(value: object, where: str) -> str:
             return " ".join([kind, *(PurePath(word).name for word in words.split())])
         case str() if found := _PLACE.fullmatch(value):
             place, name = PurePath(found["place"].replace(".", "/")), found["name"]
+            # Where every agent's file is called agent.py, the folder around it tells them apart.
             stem = place.name if place.name != "agent" else place.parent.name or place.name
             return stem if name in ("agent", stem) else f"{stem}-{name}"
         case str() if value.strip():
@@ -341,6 +342,7 @@ def _cell(
     for level in levels:
         of = f"the level {level.name!r} of the factor {level.factor!r}"
         given = level.options(benchmark)
+        # Without any option that counts, the cell would be the same as that of another level.
         if given and given.keys() <= others:
             raise ConfigurationError(
                 f"{of} has no option that the benchmark {benchmark} takes: {', '.join(given)}; add "

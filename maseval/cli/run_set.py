@@ -392,6 +392,7 @@ def rehearsed(run: FileRun, player: str, path: Path) -> FileRun:
     else:
         options = {name: value for name, value in options.items() if name not in _OF_MODELS}
         options["agent"] = player
+    # The folder of the whole file, as the name of the cell is added below the new one.
     folder = run._replace(name=None).folder(path)
     output = folder.with_name(f"{folder.name}-rehearsed-{player}")
     options |= {"fork": True, "output": str(output), **({"user": "scripted"} if is_tau2 else {})}

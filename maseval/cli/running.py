@@ -65,6 +65,7 @@ def command_with(
 
         others = [keyword_of(each.name, each.annotation, each.default) for each in own]
         signature = inspect.Signature([*shown, *aliases, *others])
+        # Typer reads the options from the signature, and this module the rest when they are given.
         vars(command).update(options=options, listed=listed, home=home, __signature__=signature)
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         return command
@@ -221,6 +222,7 @@ def _print_lines(
     def report_now_and_then() -> None:
         reported_stop = False
         waited, printed = 0.0, 0
+        # Short ticks, because incidents and the reason to stop are reported at once.
         while not over.wait(_TICK):
             waited += _TICK
             for incident in progress.incidents[printed:]:

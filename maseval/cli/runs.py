@@ -288,6 +288,7 @@ def export(
     for each in written:
         if each.path is not None:
             typer.echo(each.path)
+        # Standard output has the paths alone, or with --output - the table itself.
         stderr().print(f"{inert(each.table)}: {count_of(each.rows, 'row')}")
 
 

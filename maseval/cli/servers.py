@@ -105,6 +105,7 @@ def replay_server(
         folder,
         record=record,
         upstream=upstream,
+        # An empty variable is no key: the client's own is then passed on.
         upstream_key=os.environ.get(key_env) or None,
         host=host,
         port=port,

@@ -61,6 +61,7 @@ def document_of(
         "beside": [asdict(each) for each in beside_table(found)],
         "notes": [
             *([f"Compared: {'; '.join(found.differing)}"] if found.differing else []),
+            # These lines are indented for the terminal.
             *(map(str.strip, lines_on_two(two)) if two else ()),
             *found.table.notes,
         ],

@@ -74,6 +74,7 @@ def _observe(run: str | os.PathLike[str], measure: str | None) -> TaskSet:
         score=summarise(found.outcomes).overall.pass_1,
         label=None if found.measure is None else found.measure.label,
         cost=mean_cost(found.outcomes),
+        # Outcomes that no report was read for have times of 0, which nobody measured.
         seconds=fmean(seconds) if any(seconds) else None,
         notes=(*about.notes, *_notes_on(found)),
     )
@@ -136,7 +137,6 @@ def _observe_levels(
     keys = [key for _, key in shared]
     places = in_order(places_of(chain(*lines)), keys)
     rates = [mean_of(task_scores([side[key] for key in shared], 1), places) for side in sides]
-    # The order in which the levels were typed must not change the plan.
     if rates[0] > rates[1]:  # named in either order, the better one is what could be shown
         sides.reverse()
         levels.reverse()

@@ -289,6 +289,7 @@ def _by_task(
 
 def _rows_of(system: _System) -> Iterator[ReliabilityRow]:
     outcomes = (outcomes for _, outcomes in system.perturbed.values())
+    # Of perturbed runs as well, whose tasks may be all that a row is about.
     places = places_of(chain(system.run.outcomes, *outcomes)) or None
     rows = (_consistency, _harm, _robustness, _prediction)
     for row in chain.from_iterable(of_group(system) for of_group in rows):

@@ -271,7 +271,6 @@ def explain(
     return view
 
 
-# Errors come last: without a verdict there is nothing to explain.
 _EXPLAINED_FIRST = ("fail", "unjudged", "pass", "error")
 
 

@@ -85,6 +85,7 @@ def note_opened(file: Path, opened: dict[str, None]) -> None:
         _opened_by[place] = [
             each
             for each in found
+            # What Python has compiled lies beside its source, which counts by its imports.
             if "__pycache__" not in each.parts and each.stat().st_size <= _LARGEST
         ]
 
@@ -215,6 +216,7 @@ def _imported_by_call(node: ast.Call) -> str | None:
     called = getattr(node.func, "attr", getattr(node.func, "id", None))
     if called not in ("import_module", "__import__") or not node.args:
         return None
+    # A name that begins with a dot is relative to a package that is known only when it runs.
     name = getattr(node.args[0], "value", None)
     return name if isinstance(name, str) and not name.startswith(".") else None
 
@@ -372,6 +374,7 @@ class _Part:
 
     def _follow(self, source: _Source, node: ast.AST, owner: type | None) -> None:
         """Add a definition, and whatever its names stand for."""
+        # Definitions may use each other.
         if node in self._found:
             return
         self._found[node] = _digest(_describe(node).encode())

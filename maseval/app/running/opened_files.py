@@ -34,7 +34,7 @@ def _install() -> None:
 
 
 def _note(event: str, args: tuple[object, ...]) -> None:
-    # Python calls this at every event of the process, so what concerns nobody leaves at once.
+    # Python calls this at every event of the process, so the others return at once.
     if not _open_lists or (event != "open" and event not in _STARTS):
         return
     try:

@@ -202,6 +202,7 @@ def _check_log(path: Path, folder: RunFolder, manifest: BundleManifest) -> None:
             f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"
         )
     listed, found = manifest.get("simulations"), simulations_of(folder)
+    # Bundles of the first form do not count their simulations.
     if listed is not None and listed != found:
         raise BundleError(f"{path}: its simulations are {found}, not {listed} as listed")
 

@@ -337,6 +337,7 @@ def _typed(question: str, console: Console) -> Iterator[str]:
     while True:
         console.print(inert(question), end="", soft_wrap=True)
         line = sys.stdin.readline()
+        # The end of a pipe, or Ctrl-D: an empty line would still have its line break.
         if not line:
             raise EOFError
         yield line.strip()

@@ -206,11 +206,11 @@ def mcp(context: typer.Context) -> None:
 
 
 def _print_address(url: str) -> None:
-    # Standard output may be the connection to the agent, so people read standard error.
     stderr().print(f"MCP server at {url}", soft_wrap=True)
 
 
 def _print_result(result: RunResult, how: str) -> None:
+    # Standard output may be the connection to the agent, which must not see its score.
     console = stderr()
     console.print(inert(how), soft_wrap=True)
     print_parts(outcome_parts(result), console)

@@ -190,6 +190,7 @@ def _audit_parts(found: "Audit", *, in_detail: bool) -> Parts:
         yield _sum_up_audit(found, [*_COLOURS])
         return
     listed = [each for each in found.findings if each.severity != "info"]
+    # Findings come ordered by severity and kind, so that groupby meets each kind once.
     for _, alike in groupby(listed, key=lambda each: (each.severity, each.kind)):
         findings = list(alike)
         kind = styled(findings[0].kind, f"bold {_COLOURS[findings[0].severity]}")
