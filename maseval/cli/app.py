@@ -42,6 +42,7 @@ class AllCommands(RootGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         from maseval.cli.offered import offered_commands
 
+        # Ours come first: no package can put its command in the place of one of them.
         return list(dict.fromkeys([*self.places, *offered_commands()]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:

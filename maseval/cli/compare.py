@@ -260,6 +260,7 @@ def plan(
 
 def _forecast_parts(found: "Forecast") -> Parts:
     planned, table = found.about, _table(found)
+    # A rate that was stated has no interval.
     known = percent(planned.rate) if planned.score is None else format_score(planned.score)
     yield f"{count_of(planned.tasks, 'task')}, {planned.measure} {known}"
     if natural_width(table) > stdout().width:  # no number is cut as long as there is any room

@@ -278,7 +278,9 @@ if TYPE_CHECKING:  # help must not load what makes these
 
 def act_on_data(data: Any, benchmark: str, action: str, given: Mapping[str, object]) -> None:
     """Fetch, verify or find the files of a benchmark; ``data`` has a function for each."""
+    # What was not typed is left to the default of each function.
     chosen = {name: value for name, value in given.items() if value}
+    # Not every benchmark has all of these actions.
     actions = [name for name in ("fetch", "texts", "verify", "path") if hasattr(data, name)]
     if action not in actions:
         raise typer.BadParameter(f"the action is {action!r}; give one of: {', '.join(actions)}")

@@ -127,6 +127,8 @@ def error_parts(lines: Iterable[Outcome], most: int | None = None) -> Parts:
     reasons: dict[str, list[Outcome]] = {}
     for line in lines:
         if line.kind == "error":
+            # Shortened before they are grouped: errors that differ in their last words are one
+            # reason.
             reason = f"{line.status}: {shorten_line(line.error or '', 200)}"
             reasons.setdefault(reason, []).append(line)
     for reason, alike in list(reasons.items())[:most]:

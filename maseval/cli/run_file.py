@@ -321,6 +321,7 @@ def _skipped(
 
 
 def _benchmark_of_cell(levels: Sequence[Level], shared: Mapping[str, Any]) -> str:
+    # Without a benchmark, as this looks for the one that the levels name.
     of_levels = (each.options("").get(BENCHMARK) for each in levels)
     found = next((each for each in of_levels if each is not None), shared.get(BENCHMARK))
     if not isinstance(found, str):

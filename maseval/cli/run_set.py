@@ -340,6 +340,7 @@ class RunSet:
         ran = sum(each.result.ran for each in finished if each.result)
         words = f"{count_of(ran, 'simulation')} in {duration(time.monotonic() - self.began)}"
         console.print(f"{words}, {len(finished)} of {count_of(len(self.parts), 'run')}")
+        # A rehearsal says nothing about which system is better.
         if len(finished) > 1 and not self.player:
             folder = shlex.quote(here(self.parts[0].folder.parent))
             console.print(f"maseval compare {inert(folder)}", soft_wrap=True)

@@ -361,6 +361,7 @@ def bundle(
         _open_bundle(run, output, verify, as_json)
         return
     made = commands.bundle(run, output, overwrite=overwrite, formats=formats or ())
+    # Standard output has the path or the JSON, and nothing else.
     print_parts(map(note, made.manifest["notes"]), stderr())
     if as_json:
         print_json(made.to_dict())

@@ -339,6 +339,7 @@ def _message_parts(message: Mapping[str, Any], margin: int = 0) -> Parts:
     if margin:
         # What an agent of a team reads as its user's words is what another agent asked it.
         who = f"{'to ' if message['who'] == 'user' else ''}{speaker}"
+        # Findings refer to the numbers of the conversation, and these messages have none in it.
         when, number, colour = "", "", "blue"
     yield indent(f"{number}[bold {colour}]{inert(who)}[/]{when}", margin)
     if words := message.get("text"):

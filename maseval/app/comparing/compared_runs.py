@@ -177,6 +177,7 @@ def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
 
 def some(names: Sequence[str], most: int = 3) -> str:
     """Return a few names, and how many more there are."""
+    # One more name than asked for takes no more room than "and 1 more".
     if len(names) > most + 1:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

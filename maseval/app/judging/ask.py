@@ -196,6 +196,7 @@ def _choose(
     if domain is not None and domain not in domains:
         listed = ", ".join(domains)
         raise ConfigurationError(f"{folder.path} has no domain {domain!r}; it has {listed}")
+    # By the verdicts that hold, which are not those of an edited log.
     lines = examine_run(folder, ()).lines
     found = [e.simulation for e in lines if e.kind in kinds and domain in (None, e.domain)]
     if numbers is None or numbers >= len(found):

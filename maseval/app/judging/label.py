@@ -242,6 +242,7 @@ def read_answer(question: LabelQuestion, given: str) -> str:
     answers = (*question.answers, UNSURE)
     word = given.strip().lower()
     fitting = [each for each in answers if word and each.startswith(word)]
+    # A whole answer is meant even where another answer begins with it.
     if word in answers or len(fitting) == 1:
         return word if word in answers else fitting[0]
     raise ConfigurationError(f"{given!r} is no answer; give one of {', '.join(answers)}")

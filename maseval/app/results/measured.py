@@ -167,6 +167,7 @@ def measured_scores(
 ) -> list[MeasuredScore]:
     """Return the official number of each domain, and of all, each with the others below it."""
     if planned is not None:
+        # Searched for each outcome, and read once more below, which an iterator would not allow.
         planned = dict.fromkeys(planned)
         outcomes = [e for e in outcomes if (e.domain, e.task_id, e.trial) in planned]
     if not outcomes:

@@ -100,6 +100,7 @@ def is_results_folder(path: Path) -> bool:
 def run_or_file_path(name: str | os.PathLike[str]) -> Path:
     """Return the folder of a run, or the path of a results file or of a folder with one."""
     path = Path(name)
+    # A run folder may hold exported results as well, and is a run all the same.
     if path.is_file() or (not is_run_folder(path) and is_results_folder(path)):
         return path
     try:

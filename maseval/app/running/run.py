@@ -122,6 +122,7 @@ def call_with(function: Callable[..., object], arguments: Mapping[str, Any], way
     """Call a function of the user's; ``way`` is how it gets its arguments."""
     try:
         signature = inspect.signature(function)
+        # Tried first, so that a TypeError from inside the function is not taken for a wrong call.
         signature.bind(**arguments)
     except TypeError as error:
         takes = ", ".join(signature.parameters) or "nothing"

@@ -194,6 +194,7 @@ def calibrate(
         found = commands.judge.calibrate(
             judge,
             about=about,
+            # 0 is typed for all pairs, which is None in Python.
             pairs=pairs or None,
             domain=domain or (),
             file=file,
@@ -294,6 +295,7 @@ def label(
 
 
 def _ask_all(labelling: "Labelling", console: Console) -> None:
+    # The count goes on from what earlier sessions labelled.
     todo, done = labelling.remaining, len(labelling.labelled)
     total = len(labelling.chosen)
     words = [*labelling.question.answers, "unsure"]

@@ -88,6 +88,7 @@ def tasks(
             raise typer.BadParameter(f"{words[1]!r} is one argument too many after {words[0]!r}")
         domain_of_it = names[0] if names else None
         told = commands.tau2.show(words[0], domain_of_it, data_version=data_version)
+        # Texts of anybody's domain must not move the cursor.
         typer.echo(visible(told))
         return
     if reword is not None:

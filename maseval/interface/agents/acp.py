@@ -352,6 +352,7 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         """Take in what the agent tells while it works."""
         kind = update.session_update
         if kind == "agent_message_chunk" and update.content.type == "text":
+            # Beyond that nothing is kept: the reply is too long already, and is refused.
             if len(self._said) <= LONGEST_REPLY:
                 self._said += update.content.text
             return

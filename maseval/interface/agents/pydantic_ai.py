@@ -231,6 +231,7 @@ def add_messages(history: MessageHistory, messages: Iterable[ModelMessage]) -> N
         if message.kind == "response":
             _add_response(history, message)
             continue
+        # Every request repeats the instructions, and a history has them once.
         if message.instructions and not history:
             history.add_message("system", message.instructions, timestamp=_time(message.parts[0]))
         for part in message.parts:
