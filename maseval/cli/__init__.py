@@ -41,7 +41,7 @@ def main() -> None:
         _leave_soon(INTERRUPTED)
         sys.exit(INTERRUPTED)
     except SystemExit as end:
-        # Only now: until here an exit code of 0 could only come from somebody else's code.
+        # Only now: an os._exit(0) before this was somebody else's, and no success.
         if not end.code:
             allow_success()
         _leave_soon(end.code)
@@ -53,7 +53,7 @@ def _leave_soon(code: object) -> None:
     # As Python does at its end: None means success, and a text means failure.
     number = code if isinstance(code, int) else int(code is not None)
     signal.signal(signal.SIGALRM, lambda *about: os._exit(number))
-    # Whoever interrupted a run, or finds it incomplete, does not wait for an agent's threads.
+    # Whoever broke a run off does not want to wait for the threads of its agents.
     signal.setitimer(signal.ITIMER_REAL, 1.0 if number in _UNFINISHED else 30.0)
 
 

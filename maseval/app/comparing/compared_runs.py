@@ -117,7 +117,6 @@ def keep_equal_tasks(
             contents.setdefault(key, set()).add(content)
     other = [key for key, several in contents.items() if len(several) > 1]
     every = [each for run in runs.values() for each in run.outcomes]
-    # With clusters, cases of other content still stand for the same subjects.
     if {each.key for each in every} == {*other} and all(each.cluster for each in every):
         words = "the content of every task differs: compared as cases of the same clusters"
         return dict(runs), [], [words]

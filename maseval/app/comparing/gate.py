@@ -230,7 +230,7 @@ class Gate:
         first, second = self.two.names
         cases = [_gate_case(self, allow_undecidable), *_task_cases(self)]
         if self.floor:
-            # Behind the test of the gate, before the many tests of single tasks.
+            # After the test of the gate itself, before the many of single tasks.
             cases.insert(1, self.floor.to_case(allow_undecidable))
         return junit_suite(f"{second} against {first}", cases)
 
@@ -326,7 +326,7 @@ def _flips(title: str, flips: Sequence[Flip], gate: Gate) -> str:
 
 
 def _details(title: str, content: str) -> str:
-    # Inside of HTML, Markdown is only read between empty lines.
+    # Inside HTML, Markdown is only read between empty lines.
     return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
 
 

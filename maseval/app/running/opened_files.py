@@ -34,7 +34,7 @@ def _install() -> None:
 
 
 def _note(event: str, args: tuple[object, ...]) -> None:
-    # Python calls this at every event of the process, so the others return at once.
+    # Python calls this at every audit event of the process, and nearly all are of no interest.
     if not _open_lists or (event != "open" and event not in _STARTS):
         return
     try:
