@@ -143,6 +143,7 @@ class BenchmarkSupport:
 
     def answers(self, question: str) -> bool:
         """Return True if the benchmark has its own answer to a question, a method's name."""
+        # An overridden method is an answer, so that no support has to list what it answers.
         return getattr(type(self), question) is not getattr(BenchmarkSupport, question)
 
     # Failures: for ``show``, ``report`` and the viewer.
@@ -379,6 +380,7 @@ def support_by_name(benchmark: object) -> BenchmarkSupport:
 
 def all_support() -> Iterator[BenchmarkSupport]:
     """Yield the support of every installed benchmark, each once; log which cannot be loaded."""
+    # By value: a support that is offered under two names must not be asked twice.
     offered = {each.value: each for each in find_entry_points(GROUP)}
     for each in offered.values():
         try:
@@ -415,6 +417,7 @@ def _load(offered: "EntryPoint") -> BenchmarkSupport:
     return found
 
 
+# The cache is what makes it warn once: the same message never comes this far again.
 @cache
 def warn_once(message: str) -> None:
     _log.warning(message)

@@ -33,6 +33,7 @@ def main() -> None:
         from maseval.core.engine.process_settings import refuse_early_success
 
         allow_success = refuse_early_success()
+        # All modules are loaded, so from here on an exception finds its way to the handler below.
         signal.signal(signal.SIGINT, before)
         run_command(sys.argv[1:])
     except KeyboardInterrupt:
@@ -40,6 +41,7 @@ def main() -> None:
         _leave_soon(INTERRUPTED)
         sys.exit(INTERRUPTED)
     except SystemExit as end:
+        # Only now: an os._exit(0) before this was somebody else's, and no success.
         if not end.code:
             allow_success()
         _leave_soon(end.code)
@@ -48,8 +50,10 @@ def main() -> None:
 
 def _leave_soon(code: object) -> None:
     """Limit how long threads that an agent left behind may keep the process from ending."""
+    # As Python does at its end: None means success, and a text means failure.
     number = code if isinstance(code, int) else int(code is not None)
     signal.signal(signal.SIGALRM, lambda *about: os._exit(number))
+    # Whoever broke a run off does not want to wait for the threads of its agents.
     signal.setitimer(signal.ITIMER_REAL, 1.0 if number in _UNFINISHED else 30.0)
 
 

@@ -42,6 +42,7 @@ class AllCommands(RootGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         from maseval.cli.offered import offered_commands
 
+        # Ours come first: no package can put its command in the place of one of them.
         return list(dict.fromkeys([*self.places, *offered_commands()]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -89,6 +90,7 @@ def complete_words(words: list[str]) -> list[str]:
     """Let ``--until better-than RUN`` be typed without quotes, and a domain without its option."""
     joined: list[str] = []
     for word in words:
+        # Only the word right after the command: any later one may be the value of an option.
         if joined[:1] == ["tau2"] and joined[1:] in _OF_A_DOMAIN and not word.startswith("-"):
             joined.append("--domain")
         if joined[-2:-1] == ["--until"] and joined[-1] in COMPARISONS and not word.startswith("-"):

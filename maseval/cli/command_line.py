@@ -87,6 +87,7 @@ class PlainCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if self._rare and ALL_HELP in args:
+            # Whatever else was typed is not read, so that it need not be complete.
             ctx.meta[ALL_HELP], args = True, ["--help"]
         return super().parse_args(ctx, args)
 
@@ -145,6 +146,7 @@ def command_group(
         no_args_is_help=True,
         add_completion=False,
     )
+    # Without a callback Typer would turn a group with one command into that command.
     group.callback()(lambda: None)
     return group
 
@@ -158,6 +160,7 @@ def _load(name: str, place: str) -> Any:
 def as_command(name: str, found: Any) -> Any:
     """Return a function or a group of Typer's as a command of that name."""
     if not isinstance(found, typer.Typer):
+        # A Typer that has a single command and no callback becomes that command.
         alone = typer.Typer(add_completion=False)
         alone.command(name, cls=PlainCommand, **found.more)(found)
         found = alone
@@ -258,6 +261,8 @@ class RootGroup(CommandGroup):
         self, info_name: str | None, args: list[str], *rest: Any, **more: Any
     ) -> typer.Context:
         words = list(args)
+        # Only the group of all commands knows the option, so it goes before the name of the
+        # command.
         ours = [word for word in words if word == _DEBUG]
         given = [*ours, *(word for word in words if word != _DEBUG)]
         context: Any = super().make_context(info_name, given, *rest, **more)
@@ -341,6 +346,7 @@ def is_debugging(context: typer.Context) -> bool:
 def exit_code(error: Exception) -> int:
     """Return 2 for what the caller can put right by asking differently, else 1."""
     asked_wrongly = isinstance(error, ValueError | LookupError | TypeError)
+    # A faulty results file is a ValueError as well, but no other question would mend it.
     return WRONG_USE if asked_wrongly and not isinstance(error, ResultFileError) else FAILED
 
 

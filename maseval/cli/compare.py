@@ -154,6 +154,7 @@ def gate(
                 measure=measure,
                 on_progress=count,
             )
+    # Files are written before the exit code is decided: a failed gate needs them most.
     if junit is not None:
         write_bytes(junit, found.to_junit(allow_undecidable))
     if markdown is not None:
@@ -259,6 +260,7 @@ def plan(
 
 def _forecast_parts(found: "Forecast") -> Parts:
     planned, table = found.about, _table(found)
+    # A rate that was stated has no interval.
     known = percent(planned.rate) if planned.score is None else format_score(planned.score)
     yield f"{count_of(planned.tasks, 'task')}, {planned.measure} {known}"
     if natural_width(table) > stdout().width:  # no number is cut as long as there is any room

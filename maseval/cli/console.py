@@ -69,6 +69,7 @@ def number_columns(*names: str, no_wrap: bool = False) -> Iterator[Column]:
 
 def natural_width(table: Table) -> int:
     """Return the columns that a table needs if nothing in it is wrapped or cut."""
+    # A width that no table has, as rich never measures more than the width of its console.
     return Console(width=10_000).measure(table).maximum
 
 
@@ -94,6 +95,7 @@ def _packed(pieces: Iterable[str], width: int) -> Iterator[str]:
     line = ""
     for piece in pieces:
         longer = f"{line}, {piece}" if line else piece
+        # Not the length of the text: markup takes no room, and some characters take two columns.
         if line and Text.from_markup(longer).cell_len > width:
             yield line
             longer = piece
@@ -276,7 +278,9 @@ if TYPE_CHECKING:  # help must not load what makes these
 
 def act_on_data(data: Any, benchmark: str, action: str, given: Mapping[str, object]) -> None:
     """Fetch, verify or find the files of a benchmark; ``data`` has a function for each."""
+    # What was not typed is left to the default of each function.
     chosen = {name: value for name, value in given.items() if value}
+    # Not every benchmark has all of these actions.
     actions = [name for name in ("fetch", "texts", "verify", "path") if hasattr(data, name)]
     if action not in actions:
         raise typer.BadParameter(f"the action is {action!r}; give one of: {', '.join(actions)}")

@@ -69,9 +69,11 @@ def _commands_of(name: str, benchmark: type["Benchmark"]) -> typer.Typer:
         """Run tasks, and save every finished simulation in a run folder."""
         run_or_plan(context, as_json=as_json, dry_run=dry_run)
 
+    # The first paragraph alone; what follows describes arguments, which are options here.
     group = typer.Typer(
         help=inspect.cleandoc(benchmark.__doc__ or "").partition("\n\n")[0], no_args_is_help=True
     )
+    # Without a callback Typer would turn a group with one command into that command.
     group.callback()(lambda: None)
     group.command("run", cls=PlainCommand, **vars(run)["more"])(run)
     return group

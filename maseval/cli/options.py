@@ -117,6 +117,7 @@ def with_scoring_options(**declared: Any) -> Callable[[_Command], _Command]:
 
     def declare(command: _Command) -> _Command:
         signature = inspect.signature(command)
+        # The options replace **scoring, which takes them when the command is called.
         kept = [each for each in signature.parameters.values() if each.kind != each.VAR_KEYWORD]
         added = [
             keyword_of(name, kind, (SCORING | declared)[name])

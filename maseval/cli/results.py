@@ -88,6 +88,7 @@ def measure_parts(scores: Sequence[MeasuredScore]) -> Parts:
     """Yield the numbers beside the official one, over all domains, and what they change."""
     others = beside_official(scores)
     if counted := [each for each in others if not each.is_quantity and not each.same]:
+        # The official number over the same tasks, as there is one for each domain.
         official = next(e for e in scores if e.is_official and e.domain == others[0].domain)
         table = Table("counted", *number_columns(*(f"k = {k}" for k in official.pass_hat)))
         for each in (official, *counted):
@@ -126,6 +127,8 @@ def error_parts(lines: Iterable[Outcome], most: int | None = None) -> Parts:
     reasons: dict[str, list[Outcome]] = {}
     for line in lines:
         if line.kind == "error":
+            # Shortened before they are grouped: errors that differ in their last words are one
+            # reason.
             reason = f"{line.status}: {shorten_line(line.error or '', 200)}"
             reasons.setdefault(reason, []).append(line)
     for reason, alike in list(reasons.items())[:most]:
@@ -207,6 +210,7 @@ def _next(result: RunResult) -> str:
 
 def _print_traceback(result: RunResult, console: Console) -> None:
     simulation = result.errors[0].simulation
+    # Outcomes leave out tracebacks, so the report is read from the folder.
     report = RecordedReport(RunFolder.read(result.folder).report(simulation))
     console.print(f"[bold]{inert(str(simulation))}[/bold]")
     console.print(inert(str(report.error.traceback)), soft_wrap=True)

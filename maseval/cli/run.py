@@ -77,6 +77,7 @@ def _run_file(
     """Run what a file lists, one after the other; what is typed counts for each of them."""
     from maseval.cli.run_set import RunSet, rehearsed
 
+    # These say what is done with the file, and are no options of the runs in it.
     ours = ("benchmark", "as_json", "dry_run", "rehearse")
     typed = {
         name: value

@@ -88,6 +88,7 @@ def read_run_file(path: Path, context: typer.Context) -> list[FileRun]:
     names = [each.name for each in runs]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ConfigurationError(f"{path} has two runs of the name {twice!r}; each needs its own")
+    # Said before any of that code is imported, while it can still be stopped.
     _name_code(path, runs)
     return runs
 
@@ -277,6 +278,7 @@ def _name_of(value: object, where: str) -> str:
             raise ConfigurationError(
                 f'{where} has a level without a name: {value!r}; write {{{NAME} = "small", ...}}'
             )
+        # Before int, as True is a number for Python.
         case bool():
             return str(value).lower()
         case int() | float():
@@ -286,6 +288,7 @@ def _name_of(value: object, where: str) -> str:
             return " ".join([kind, *(PurePath(word).name for word in words.split())])
         case str() if found := _PLACE.fullmatch(value):
             place, name = PurePath(found["place"].replace(".", "/")), found["name"]
+            # Where every agent's file is called agent.py, the folder around it tells them apart.
             stem = place.name if place.name != "agent" else place.parent.name or place.name
             return stem if name in ("agent", stem) else f"{stem}-{name}"
         case str() if value.strip():
@@ -318,6 +321,7 @@ def _skipped(
 
 
 def _benchmark_of_cell(levels: Sequence[Level], shared: Mapping[str, Any]) -> str:
+    # Without a benchmark, as this looks for the one that the levels name.
     of_levels = (each.options("").get(BENCHMARK) for each in levels)
     found = next((each for each in of_levels if each is not None), shared.get(BENCHMARK))
     if not isinstance(found, str):
@@ -339,6 +343,7 @@ def _cell(
     for level in levels:
         of = f"the level {level.name!r} of the factor {level.factor!r}"
         given = level.options(benchmark)
+        # Without any option that counts, the cell would be the same as that of another level.
         if given and given.keys() <= others:
             raise ConfigurationError(
                 f"{of} has no option that the benchmark {benchmark} takes: {', '.join(given)}; add "
@@ -349,6 +354,7 @@ def _cell(
                 continue
             if name in _NO_FACTORS:
                 raise ConfigurationError(f"{of} has {name!r}, which is an option of the whole file")
+            # Two factors may fill one table, such as agent_data, unless both set the same key.
             if name in own and (not isinstance(value, dict) or value.keys() & own[name]):
                 raise ConfigurationError(
                     f"{name} is set by {of} and by that of another factor; keep one of them"

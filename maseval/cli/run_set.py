@@ -186,6 +186,7 @@ class RunSet:
             return 0
         left = [each for each in self.parts if each.left]
         known = [each.estimate for each in left if each.estimate is not None]
+        # A sum that lacks a run would be taken for the price of all of them.
         cost = sum(known) if len(known) == len(left) else None
         if self.as_json:
             facts = ("planned", "left", "estimate", "note")
@@ -208,6 +209,7 @@ class RunSet:
 
     def execute(self) -> int:
         """Run what is missing in each folder, and return the largest exit code."""
+        # All are prepared before the first one runs: a fault in the last costs nothing yet.
         for part in self.parts:
             self._prepare(part)
             self._print_error(part)
@@ -338,6 +340,7 @@ class RunSet:
         ran = sum(each.result.ran for each in finished if each.result)
         words = f"{count_of(ran, 'simulation')} in {duration(time.monotonic() - self.began)}"
         console.print(f"{words}, {len(finished)} of {count_of(len(self.parts), 'run')}")
+        # A rehearsal says nothing about which system is better.
         if len(finished) > 1 and not self.player:
             folder = shlex.quote(here(self.parts[0].folder.parent))
             console.print(f"maseval compare {inert(folder)}", soft_wrap=True)
@@ -390,6 +393,7 @@ def rehearsed(run: FileRun, player: str, path: Path) -> FileRun:
     else:
         options = {name: value for name, value in options.items() if name not in _OF_MODELS}
         options["agent"] = player
+    # The folder of the whole file, as the name of the cell is added below the new one.
     folder = run._replace(name=None).folder(path)
     output = folder.with_name(f"{folder.name}-rehearsed-{player}")
     options |= {"fork": True, "output": str(output), **({"user": "scripted"} if is_tau2 else {})}

@@ -65,6 +65,7 @@ def command_with(
 
         others = [keyword_of(each.name, each.annotation, each.default) for each in own]
         signature = inspect.Signature([*shown, *aliases, *others])
+        # Typer reads the options from the signature, and this module the rest when they are given.
         vars(command).update(options=options, listed=listed, home=home, __signature__=signature)
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         return command
@@ -86,6 +87,7 @@ def given_options(context: typer.Context, **more: Any) -> dict[str, Any]:
 
 def _parameter(option: Field[Any], flag: Flag) -> inspect.Parameter:
     name = f"--{option.name.replace('_', '-')}"
+    # What is on by default, or may be left open, can only be turned off by a word of its own.
     either = option.default is True or (flag.typed is bool and option.default is None)
     spelling = f"{name}/--no-{name[2:]}" if either else name
     shown = typer.Option(
@@ -115,6 +117,7 @@ def _value_of(option: Field[Any], flag: Flag | None, given: dict[str, Any]) -> o
     other = given[flag.alias] if flag and flag.alias else None
     if flag and get_origin(flag.typed) is list:
         value = [*(value or ()), *(other or ())]
+    # What was typed under the option's own name takes precedence over the alias.
     elif other and value == _default(option):
         value = other
     return arguments(value) if option.type == ExtraArguments | None else value
@@ -219,6 +222,7 @@ def _print_lines(
     def report_now_and_then() -> None:
         reported_stop = False
         waited, printed = 0.0, 0
+        # Short ticks, because incidents and the reason to stop are reported at once.
         while not over.wait(_TICK):
             waited += _TICK
             for incident in progress.incidents[printed:]:

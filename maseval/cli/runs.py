@@ -90,6 +90,7 @@ def _table(found: Sequence[RunState]) -> Table:
     for state in found:
         config = state.config or {}
         failed = f" [red]({state.failed} unfinished)[/red]" if state.failed else ""
+        # Tasks without a domain stand under an empty name.
         domains = "+".join(filter(None, mapping(config, "tasks"))) or config.get("benchmark", "")
         table.add_row(
             inert(here(state.path)),
@@ -287,6 +288,7 @@ def export(
     for each in written:
         if each.path is not None:
             typer.echo(each.path)
+        # Standard output has the paths alone, or with --output - the table itself.
         stderr().print(f"{inert(each.table)}: {count_of(each.rows, 'row')}")
 
 
@@ -359,6 +361,7 @@ def bundle(
         _open_bundle(run, output, verify, as_json)
         return
     made = commands.bundle(run, output, overwrite=overwrite, formats=formats or ())
+    # Standard output has the path or the JSON, and nothing else.
     print_parts(map(note, made.manifest["notes"]), stderr())
     if as_json:
         print_json(made.to_dict())

@@ -196,6 +196,7 @@ def comply(
         book = commands.tau2.rule_book(rules)
         print_result(book, _rule_parts(book), as_json)
         return
+    # Files are optional only because --rules needs none.
     if not files:
         raise typer.BadParameter("name a run or a results file, such as `last`, or --rules DOMAIN")
     with counting("checked") as count:
@@ -271,6 +272,7 @@ def certify(
         overwrite=overwrite,
     )
     if as_json:
+        # The text ends with a line break already, as it does in the file of --output.
         typer.echo(found.to_json(), nl=False)
     else:
         stdout().print(inert(found.text()), soft_wrap=True)

@@ -47,6 +47,7 @@ def view(
     if export is not None:
         return _write_site(export, folder)
     server, address, root = commands.view(folder, host=host, port=port, writes=write)
+    # The server comes last, so that it has closed before the Ctrl-C that ends it is dropped.
     with ended_by_signals(), suppress(KeyboardInterrupt), server:
         _say(f"Viewing {inert(str(root))} at [bold]{inert(address)}[/]; Ctrl-C ends it.")
         if browser:
@@ -105,6 +106,7 @@ def replay_server(
         folder,
         record=record,
         upstream=upstream,
+        # An empty variable is no key: the client's own is then passed on.
         upstream_key=os.environ.get(key_env) or None,
         host=host,
         port=port,

@@ -263,6 +263,7 @@ _WHY = "`maseval show RUN --sound` and `maseval comply RUN` show why."
 
 def _errata_parts(findings: Mapping[Simulation, Sequence[Finding]]) -> Parts:
     """Yield each task that is left out of the sound number, and each verdict that differs."""
+    # A dict, as the same words about a task stand at each of its trials.
     lines = dict[str, None]()
     for one, each in ((one, each) for one, some in findings.items() for each in some):
         if each.source == "erratum" and each.kind == LEFT_OUT:
@@ -336,7 +337,9 @@ def _message_parts(message: Mapping[str, Any], margin: int = 0) -> Parts:
     if speaker := message.get("speaker"):
         who = f"{who} ({speaker})"
     if margin:
+        # What an agent of a team reads as its user's words is what another agent asked it.
         who = f"{'to ' if message['who'] == 'user' else ''}{speaker}"
+        # Findings refer to the numbers of the conversation, and these messages have none in it.
         when, number, colour = "", "", "blue"
     yield indent(f"{number}[bold {colour}]{inert(who)}[/]{when}", margin)
     if words := message.get("text"):

@@ -102,6 +102,7 @@ class Manifest(NamedTuple):
 
     def below(self, *folders: str) -> list[DataFile]:
         """Return the files in any of these folders, in the manifest's order."""
+        # With the slash, as the name of one folder may begin like that of another.
         starts = tuple(f"{folder}/" for folder in folders)
         return [file for name, file in self.files.items() if name.startswith(starts)]
 
@@ -171,6 +172,7 @@ def refuse_unreadable(name: str) -> Iterator[None]:
     """Turn whatever breaks while the file called ``name`` is read into a ``SourceShapeError``."""
     try:
         yield
+    # Python's parser reports nesting that is too deep for it as one of the last two.
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise SourceShapeError(f"{name} cannot be read: {error}") from error
 

@@ -221,6 +221,7 @@ def link_equal_files(
     """
     wanted = list(missing)
     for other in others:
+        # By content: another release may have the same file under another name.
         equals = {file.sha256: file for file in other.manifest.files.values()}
         for file in wanted:
             equal = equals.get(file.sha256)

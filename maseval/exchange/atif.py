@@ -60,6 +60,7 @@ def extension_of(part: object) -> Shape:
 def read_trajectory(value: object) -> Trajectory:
     """Read one trajectory; raise ``TrajectoryError`` for what ATIF does not allow."""
     root = _object(value, "the trajectory")
+    # Before anything else, because trajectories within trajectories are read by recursion.
     if not is_shallow(root, MAX_DEPTH):
         raise TrajectoryError(f"nested more than {MAX_DEPTH} levels deep")
     version = root.get("schema_version")
@@ -185,6 +186,7 @@ def spoken(role: str, step: Shape, place: str) -> JsonDict:
     text = text_of(step.get("message"), f"{place}.message")
     return {
         "role": role,
+        # A step always has a text, so an empty one beside calls stands for none.
         "content": None if calls and not text else text,
         "tool_calls": calls or None,
         "timestamp": step.get("timestamp"),

@@ -82,10 +82,12 @@ def trajectory_of(conversation: Conversation) -> tuple[JsonDict, list[str]]:
 
 def _clean(record: Shape) -> tuple[JsonDict, list[str]]:
     """Return a record as JSON that every parser reads."""
+    # Unescaped, so that surrogates without a partner fail to be encoded.
     plain = json.dumps(json.loads(strict_json.dumps(record)), ensure_ascii=False)
     try:
         plain.encode()
     except UnicodeEncodeError:
+        # By way of UTF-16, in which two surrogates that belong together become their character.
         whole = plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return json.loads(whole), [_SURROGATES]
     return json.loads(plain), []
@@ -239,6 +241,7 @@ def _difference(message: JsonDict, back: JsonDict) -> JsonDict:
 
 
 def _exact(value: object) -> str:
+    # Compared as text: 1, 1.0 and True are equal in Python, but not in a file.
     return json.dumps(value, sort_keys=True)
 
 

@@ -195,6 +195,7 @@ def _first_call(action: Shape, arguments: str, calls: _Calls) -> int | None:
         if given == arguments:  # most calls are spelled alike, and need not be parsed
             return index
         if expected is None:
+            # By way of text on this side, too, so that both are compared as JSON.
             expected = _some(text(wanted), names)
         if _some(given, names) == expected:
             return index

@@ -346,6 +346,7 @@ def _settings(name: str, value: object) -> Iterator[Fact]:
 
 
 def _common_start(values: list[str]) -> str:
+    # What the first and the last in order begin with, all between them begin with, too.
     pairs = zip(min(values), max(values), strict=False)
     return "".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

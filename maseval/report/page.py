@@ -161,6 +161,7 @@ def _details(reports: Iterable[Shape], timeline: TimelineOf) -> Iterator[Detail]
         if common is None:
             common = task
             yield common
+        # Trials of a task nearly always have the same instructions, which a packet then holds once.
         own = {} if task == common else task
         yield {**own, **_detail(each), **({"timeline": found} if found else {})}
 
@@ -234,6 +235,7 @@ _redacted = lru_cache(maxsize=256)(redact_text)
 
 # A higher level takes twice as long for a few percent.
 _LEVEL = 4
+# By adding 16, zlib is asked for the header of gzip.
 _GZIP = 16 + zlib.MAX_WBITS
 # Fewer simulations are packed sooner than other processes begin.
 _WORTH_SHARING = 2000

@@ -179,8 +179,10 @@ def _of_grid(found: RunComparison, grid: ComparedGrid) -> list[Block]:
         factors_table(effects),
         contrasts_table(effects),
         LinesBlock(interaction_lines(effects)),
+        # A column of reasons for each cell would not fit, so a grid counts facts by system.
         *facts_table(found),
         LinesBlock([f"Missing cell: {each}" for each in effects.missing]),
+        # Contrasts share their methods, each of which is named once.
         LinesBlock([*effects.notes, *dict.fromkeys(each.method for each in tested)], "aside"),
     ]
 

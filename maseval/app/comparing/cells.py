@@ -102,6 +102,7 @@ def compare_cells(
                 overall.tasks,
                 f"{overall.passed}/{overall.done}",
                 overall.mean_cost,
+                # Outcomes that no report was read for have times of 0, which nobody measured.
                 fmean(seconds) if any(seconds) else None,
             )
         )

@@ -205,6 +205,7 @@ def compare_outcomes(
     loaded, other_tasks, on_tasks = keep_equal_tasks(whole)
     outcomes = {name: run.outcomes for name, run in loaded.items()}
     configs = {name: run.config for name, run in loaded.items()}
+    # Only cells of a grid may have no task in common, as each may be of another domain.
     apart = len(loaded) > 2 and all(cell_of(config) for config in configs.values())
     measure = next(iter(loaded.values())).measure
     label = None if measure is None else measure.label
@@ -243,6 +244,7 @@ def _different_verdicts(runs: Mapping[str, RecordedOutcomes], anyway: bool) -> l
         name: each.name
         for name, run in runs.items()
         for each in declared_measures(run.recording)
+        # A run that is compared by a chosen measure does not use its verdict.
         if each.decides and run.measure is None
     }
     if len(set(deciding.values())) < 2:
@@ -284,6 +286,7 @@ def _difference_in(
     if measure.kind == "quantity":
         return quantity_difference(first, second, measure)
     try:
+        # The names do not matter: nothing but the difference is taken from this comparison.
         runs = {name: measured(run, measure) for name, run in (("a", first), ("b", second))}
         return compare_all(runs, label=measure.name).main
     except ConfigurationError:  # no task has a value in both, or one is impossible: `show` says so
@@ -350,6 +353,7 @@ def side_by_side(counts: Iterable[Mapping[str, int]]) -> list[tuple[str, list[in
     runs = list(counts)
     names = dict.fromkeys(name for each in runs for name in each)
     rows = [(name, [each.get(name, 0) for each in runs]) for name in names]
+    # Both keys are negative, so the widest difference comes first, then the most frequent.
     return sorted(rows, key=lambda row: (min(row[1]) - max(row[1]), -max(row[1])))
 
 
@@ -359,6 +363,7 @@ def headline(pair: Pair, measure: str) -> str:
     size, span = in_percent(abs(main.difference), 0), main.interval
     if not main.difference:
         words = f"no difference seen between {second} and {first} ({measure} {percent(main.first)})"
+        # The interval need not be symmetric; its farther end is what cannot be excluded.
         return f"{words}; it could be {in_percent(max(-span.low, span.high), 0)} points either way"
     which = "better" if main.difference > 0 else "worse"
     words, sure = f"{second} is {size} points {which} than {first}", main.test.p_value <= SURE
@@ -402,6 +407,7 @@ def _missing_tasks(runs: Mapping[str, RecordedOutcomes], table: Comparison, k: i
     domains = {each.group for summary in table.runs.values() for each in summary.groups}
     own = {name: {each.key for each in run.outcomes} for name, run in runs.items()}
     unlisted = {key for run in runs.values() for key in run.unlisted}
+    # Domains that are left out of the comparison leave nothing open in it.
     every = {key for key in unlisted.union(*own.values()) if key.domain in domains}
     lacking = [f"{name} lacks {len(every - keys)}" for name, keys in own.items() if every - keys]
     if not lacking:
@@ -429,6 +435,8 @@ def _range_in_words(ranges: Mapping[str, tuple[float, float]], measure: str) -> 
     if len(ranges) != 2:
         each = (f"{n} {percent(low)} to {percent(high)}" for n, (low, high) in ranges.items())
         return f"{measure} is {', '.join(each)}"
+    # The difference is smallest if all that is missing passes in the first run and fails in the
+    # second, and largest the other way round.
     (first, (low, high)), (second, (lowest, highest)) = ranges.items()
     return (
         f"{measure} of {second} \u2212 {first} lies between {in_points(lowest - high)} and "

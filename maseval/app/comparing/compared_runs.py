@@ -34,6 +34,7 @@ FIXED_SIZE = (
 
 def names_of(runs: Sequence[Recording]) -> list[str]:
     """Return short names, or whole paths where two would be the same."""
+    # By absolute path, as one run can be spelled in several ways.
     whole = [os.path.abspath(run.path) for run in runs]
     if len(set(whole)) < len(whole):
         twice = next(path for path in whole if whole.count(path) > 1)
@@ -64,6 +65,7 @@ def load_run(
     found = support_for(recording).run_outcomes(recording, options, on_progress)
     config = recording.config
     if cell := cell_of(config.values):
+        # The benchmark answers with settings, from which notes such as the cell are left out.
         found = found._replace(config={**found.config, CELL: cell})
     outcomes = found.outcomes
     # A run has a plan that says what is missing; a file has what it has.
@@ -174,6 +176,7 @@ def notes_on_runs(runs: Mapping[str, RecordedOutcomes]) -> list[str]:
 
 def some(names: Sequence[str], most: int = 3) -> str:
     """Return a few names, and how many more there are."""
+    # One more name than asked for takes no more room than "and 1 more".
     if len(names) > most + 1:
         return f"{', '.join(names[:most])} and {len(names) - most} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

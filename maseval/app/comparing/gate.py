@@ -165,6 +165,7 @@ class Gate:
         loss, decision = self.main.difference < -self.margin, self.plan.decision
         if loss and decision == "decided":
             return "worse"
+        # The same two-sided level as in the comparison, whose upper end errs with chance alpha.
         too_few = too_few_tasks(self.main.tasks, 1 - 2 * self.alpha, self.margin)
         return "undecidable" if too_few or (loss and decision == "undecidable") else "not worse"
 
@@ -229,6 +230,7 @@ class Gate:
         first, second = self.two.names
         cases = [_gate_case(self, allow_undecidable), *_task_cases(self)]
         if self.floor:
+            # After the test of the gate itself, before the many of single tasks.
             cases.insert(1, self.floor.to_case(allow_undecidable))
         return junit_suite(f"{second} against {first}", cases)
 
@@ -324,6 +326,7 @@ def _flips(title: str, flips: Sequence[Flip], gate: Gate) -> str:
 
 
 def _details(title: str, content: str) -> str:
+    # Inside HTML, Markdown is only read between empty lines.
     return f"<details><summary>{title}</summary>\n\n{content}\n\n</details>"
 
 
@@ -361,6 +364,7 @@ def inline(text: str) -> str:
     flat = " ".join(text.split())[:_LONGEST]
     plain = "".join(char for char in flat if char.isprintable())
     escaped = "".join(f"\\{char}" if char in "\\`*_{}[]()#+!|~@" else char for char in plain)
+    # The ampersand comes first, or it would escape the entities of the other two.
     return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

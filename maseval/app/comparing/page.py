@@ -61,6 +61,7 @@ def document_of(
         "beside": [asdict(each) for each in beside_table(found)],
         "notes": [
             *([f"Compared: {'; '.join(found.differing)}"] if found.differing else []),
+            # These lines are indented for the terminal.
             *(map(str.strip, lines_on_two(two)) if two else ()),
             *found.table.notes,
         ],
@@ -101,6 +102,7 @@ def _tasks(
         for each in run:
             if each.key in trials:
                 trials[each.key][at].append(each)
+    # The sort is stable: tasks of the same spread keep their order.
     ranked = sorted(trials.items(), key=lambda item: -_spread(item[1]))
     return [
         {

@@ -74,6 +74,7 @@ def _observe(run: str | os.PathLike[str], measure: str | None) -> TaskSet:
         score=summarise(found.outcomes).overall.pass_1,
         label=None if found.measure is None else found.measure.label,
         cost=mean_cost(found.outcomes),
+        # Outcomes that no report was read for have times of 0, which nobody measured.
         seconds=fmean(seconds) if any(seconds) else None,
         notes=(*about.notes, *_notes_on(found)),
     )
@@ -126,6 +127,8 @@ def _observe_levels(
     sides: list[dict[tuple[object, TaskKey], Trials]] = [{}, {}]
     for cell, each in zip(cells, lines, strict=True):
         if (level := cell.pop(factor, None)) in levels:
+            # The factor is popped: what is left names the combination in which two levels are a
+            # pair.
             others, counted = frozenset(cell.items()), by_task(each).items()
             sides[levels.index(level)] |= {(others, key): n for key, n in counted if n.total}
     shared = [key for key in sides[0] if key in sides[1]]
@@ -159,6 +162,8 @@ def _observe_levels(
         notes=(*about.notes, f"{note}are those of each cell", *chain(*map(_notes_on, found))),
     )
     if noise is not None and about.draws > 1:
+        # What the luck of the trials does not explain of the spread is a difference between tasks.
+        # An estimate of it may come out below zero.
         differing = variance(_mean_differences(pairs, keys)) - noise / number
         about = replace(about, differing=max(0.0, differing))
     return about.in_cells(number)

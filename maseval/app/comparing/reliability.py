@@ -178,6 +178,7 @@ def reliability(
     if not recordings:
         raise ConfigurationError(f"no run is given; {'; '.join(notes) or 'name one'}")
     systems: dict[str, _System] = {}
+    # Perturbed runs wait: the run that each belongs to may be named after it.
     later: list[tuple[str, str, RecordedOutcomes]] = []
     for name, recording in zip(names_of(recordings), recordings, strict=True):
         run = load_run(recording, scoring, on_progress)
@@ -213,8 +214,10 @@ def _attach(
     """Give a perturbed run to the system whose agent it has; say so if there is none."""
     key = _agent_of(run.recording)
     alike = [each for each in systems.values() if _agent_of(each.run.recording) == key]
+    # A perturbed run that found no partner is a system itself, and no partner of others.
     plain = [each for each in alike if not perturbation_of(each.run.recording.config.values)]
     kind = how.partition("=")[0]
+    # A second run of the same kind must not replace the numbers of the first.
     if len(plain) == 1 and kind not in plain[0].perturbed:
         plain[0].perturbed[kind] = (how, [*run.outcomes])
         return
@@ -286,6 +289,7 @@ def _by_task(
 
 def _rows_of(system: _System) -> Iterator[ReliabilityRow]:
     outcomes = (outcomes for _, outcomes in system.perturbed.values())
+    # Of perturbed runs as well, whose tasks may be all that a row is about.
     places = places_of(chain(system.run.outcomes, *outcomes)) or None
     rows = (_consistency, _harm, _robustness, _prediction)
     for row in chain.from_iterable(of_group(system) for of_group in rows):
@@ -401,6 +405,7 @@ def _robustness(system: _System) -> Iterator[ReliabilityRow]:
         counted = sum(each.passed is not None and each.key in values.values for each in outcomes)
         yield ReliabilityRow(
             *(ROBUSTNESS, kind, values, counted, _verdict_grade(system.trials), "points"),
+            # The published definition is capped at 1, so it never shows a gain.
             published=None if ratio is None else min(1.0, ratio),
             note=f"pass rate under {how} minus that without; {shown}",
         )
@@ -415,6 +420,7 @@ def _prediction(system: _System) -> Iterator[ReliabilityRow]:
     asked = [each for each in system.trials if each.confidence is not None]
     if not asked:
         return
+    # All of these have a confidence; the alternative is for the type checker.
     by_task = _by_task(asked, lambda e: Forecast(e.confidence or 0.0, bool(e.outcome.passed)))
     every = [each for some in by_task.values() for each in some]
     told_apart = measures.jackknife(by_task, measures.discrimination)
@@ -455,6 +461,7 @@ def _missing(system: _System, rows: Sequence[ReliabilityRow]) -> Iterator[str]:
     who, tasks = system.name, len({trial.outcome.key for trial in system.trials})
     if CONSISTENCY not in there:
         yield (
+            # The first trial of each task is there already, so only the second is priced.
             f"{who}: consistency needs two trials of a task, the same command with --trials 2 and "
             f"the same --output: {_price(tasks, each)}"
         )

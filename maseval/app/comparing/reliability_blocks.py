@@ -110,6 +110,7 @@ def _number(value: float | None, unit: Unit, *, signed: bool = False) -> str:
             return in_points(value)
         case "money":
             return f"{sign}{value:,.2f}"
+    # Adding zero turns -0.0 into 0.0, which needs no sign.
     return f"{sign}{round_half_up(value, 3) + 0.0:.3f}"
 
 
@@ -135,6 +136,7 @@ def sheet_page(sheet: ReliabilitySheet) -> str:
     """Return the sheet as an HTML page that loads nothing and runs nothing."""
     title = f"Reliability of {', '.join(sheet.systems)}"
     body = "\n".join(map(_block_html, sheet_blocks(sheet)))
+    # Names of runs are foreign text: should one ever get past the escaping, nothing runs.
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'

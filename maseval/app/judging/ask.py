@@ -74,6 +74,7 @@ class AskedRun:
             return {}
         every: Sequence[Status] = ("flagged", "clear", "undecided")
         found: dict[str, int] = {status: len(self.judged.simulations(status)) for status in every}
+        # A failed request has the status undecided as well, and is counted by itself.
         return {**found, "undecided": found["undecided"] - self.unanswered}
 
     @property
@@ -150,6 +151,7 @@ def ask(
     folder = open_recording(run, ScoringOptions(domain=domain))
     support = support_that_answers(folder, "judge_request")
     question = support.judge_question(about)
+    # Nobody can be the cause of a failure that did not happen.
     kinds = _kinds(only or ("failed" if about == "cause" else "all"))
     simulations = _choose(folder, kinds, numbers, domain)
     model = settled.open_for_price() if dry_run else settled.open()
@@ -194,6 +196,7 @@ def _choose(
     if domain is not None and domain not in domains:
         listed = ", ".join(domains)
         raise ConfigurationError(f"{folder.path} has no domain {domain!r}; it has {listed}")
+    # By the verdicts that hold, which are not those of an edited log.
     lines = examine_run(folder, ()).lines
     found = [e.simulation for e in lines if e.kind in kinds and domain in (None, e.domain)]
     if numbers is None or numbers >= len(found):
@@ -213,6 +216,7 @@ def _judged(folder: Recording, judge: AskedJudge) -> JudgedBy:
 def _price(
     asked: Sequence[Asked], known: JudgedBy, question: Question[Any], settings: JudgeSettings
 ) -> Price:
+    # A list, as no set can hold the keys, which are dicts.
     done = [dict(e.key) for e in known.judgements.values() if not e.unanswered]
     requests = (each.request() for each in asked if dict(each.key) not in done)
     return settings.estimate(question, [each for each in requests if each is not None])

@@ -166,6 +166,8 @@ def ask_all(
     def ask(number: int) -> None:
         if stop.is_set():
             return
+        # What a request used is the difference of two counts of its model, so no other thread may
+        # ask the same model in between.
         if not hasattr(own, "judge"):
             own.judge = settings.open(record) if settings.threads > 1 else first
         judge: Judge = own.judge
@@ -193,6 +195,7 @@ def ask_all(
                 found.stopped = limit.objection(found.cost, found.tokens, priced=True)
                 if found.stopped:
                     stop.set()
+            # While the lock is held, so that the count that is shown never goes back.
             tell(len(found.judgements), len(asked))
 
     with ThreadPoolExecutor(settings.threads) as pool:
@@ -200,6 +203,7 @@ def ask_all(
         try:
             done, _ = wait(waiting, return_when=FIRST_EXCEPTION)
             for each in done:
+                # Raises here what a thread raised there.
                 each.result()
         finally:
             stop.set()

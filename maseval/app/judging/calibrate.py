@@ -105,6 +105,7 @@ def calibrate(
         price = settled.estimate(question, [request for _, request in cases])
         return CalibratedJudge(about, name, len(cases), notes=notes, price=price)
     chosen = short_hash(sorted(case.id for case, _ in cases))
+    # Another judge, other words of the question or other cases begin a measurement of their own.
     path = cache_dir() / "calibrating" / f"{short_hash([about, version, who, chosen])}.jsonl"
     record = JudgeRecord(path)
     asked = [Asked({"case": case.id}, _constant(request)) for case, request in cases]
@@ -174,6 +175,7 @@ def _draw(cases: Sequence[LabelledCase], pairs: int | None) -> list[LabelledCase
         # The same order each time: more pairs contain the fewer of an earlier call.
         random.Random(0).shuffle(stratum)
     longest = max(map(len, strata.values()), default=0)
+    # One pair of each stratum in turn: however many are taken, they are spread evenly.
     ordered = [e[at] for at in range(longest) for _, e in sorted(strata.items()) if at < len(e)]
     return [case for pair in ordered[:pairs] for case in pair]
 
@@ -198,6 +200,7 @@ def _usable(
 
 
 def _constant(request: JudgeRequest) -> Any:
+    # A function of its own: a lambda in the loop would return the last request for all cases.
     return lambda: request
 
 

@@ -62,6 +62,7 @@ class Labelling(OpenedQuestion):
         return {
             each.simulation: each
             for each in mine
+            # What another judge's answers drew is no random sample of the parts of this one.
             if (each.by, each.drawn_by) == (self.by, self.judge) and each.simulation in chosen
         }
 
@@ -178,6 +179,7 @@ def begin_labelling(
     groups = [file.order(part) for part in asked.parts.values()]
     shares = share_labels([len(each) for each in groups], numbers)
     some = [one for group, size in zip(groups, shares, strict=True) for one in group[:size]]
+    # Ordered at random once more: part after part, the place would tell what the judge answered.
     return Labelling(**vars(asked), by=by, file=file, chosen=file.order(some))
 
 
@@ -240,6 +242,7 @@ def read_answer(question: LabelQuestion, given: str) -> str:
     answers = (*question.answers, UNSURE)
     word = given.strip().lower()
     fitting = [each for each in answers if word and each.startswith(word)]
+    # A whole answer is meant even where another answer begins with it.
     if word in answers or len(fitting) == 1:
         return word if word in answers else fitting[0]
     raise ConfigurationError(f"{given!r} is no answer; give one of {', '.join(answers)}")

@@ -96,6 +96,7 @@ def plan_labels(
         key = answer in kind.counts
         counted[key] += len(part)
         said[key] += [labels[one] in kind.counts for one in part if one in labels]
+    # A part without any label has no share of its own, so the usual ones stand for both.
     known = all(said[key] for key in counted if counted[key] and asked.judge)
     assumed = not known or not any(said.values())
     shares = {
@@ -107,6 +108,7 @@ def plan_labels(
         # Where nobody knows anything, half is the widest.
         shares[False] = HALF if assumed else shares[False]
         totals, rates = [counted[False]], [shares[False]]
+    # No more labels can be made than there are conversations.
     numbers = [number for number in NUMBERS if number < sum(totals)] or [sum(totals)]
     # A share of all conversations is known of those that are not asked about.
     others = sum(

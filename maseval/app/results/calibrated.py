@@ -207,8 +207,10 @@ def change_since(new: Calibration, old: Calibration) -> Change | None:
     both = [(known[each.id], each.right) for each in new.cases if each.id in known]
     if not both:
         return None
+    # An undecided answer counts as one that is not right, before as after.
     steps = [Fraction(bool(now) - bool(then)) for then, now in both]
     test = sign_flip_test(steps)
+    # Wrong and undecided differ as well, though neither is better than the other.
     differing = sum(then != now for then, now in both)
     better, worse = (sum(step == sign for step in steps) for sign in (1, -1))
     return Change(old.at, len(both), differing, better, worse, test.p_value)
@@ -223,6 +225,7 @@ def read_calibrations() -> Iterator[Calibration]:
     path = calibrations_path()
     if not path.is_file():
         return
+    # A last line that a kill cut off is no measurement, and the others are as good as before.
     for line in iter_records(path, on_torn=lambda _: None):
         try:
             yield Calibration.read(line)

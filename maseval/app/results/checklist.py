@@ -120,6 +120,7 @@ def checklist_of(reports: Iterable[Report], *, must_pass: bool) -> Checklist | N
 
 def checklist_of_run(recording: Recording) -> Checklist | None:
     """Add up a run; None if it is no rehearsal."""
+    # With other scripted models than the reference solution, failures are to be expected.
     player = mapping(recording.config.values, "agent").get("rehearse")
     return checklist_of(recording.reports(), must_pass=player == "gold") if player else None
 
@@ -155,6 +156,7 @@ class _Seen:
             self.findings[item, words] += times
         self.noted.update(trace["notes"])
         self.shares_tools |= trace["shares_tools"]
+        # An agent whose model was never asked offered no tools, which says nothing about them.
         for name, changes in trace["tools"].items() if trace["requests"] else ():
             # A difference in any simulation counts, and a tool that any has seen is there.
             before = self.tools.setdefault((report.domain, name), changes)
@@ -189,6 +191,7 @@ class _Seen:
         if lacking and not self.shares_tools:
             changed = [f"{', '.join(dict.fromkeys(lacking))}: never offered", *changed]
         equal = sum(changes == "" for changes in self.tools.values())
+        # A tool that nobody offered may belong to an agent that no task needed.
         cases = len(self.tools) - (len(lacking) if self.shares_tools else 0)
         return ChecklistItem("schemas", equal, cases, changed)
 

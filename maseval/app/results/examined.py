@@ -200,12 +200,14 @@ class ExaminedRun:
         def find(some: Sequence[Simulation]) -> list[_Plain]:
             return [self._find(one, parts, {}) for one in some]
 
+        # Reversed, so that the entry that stays is the first simulation of each domain.
         here = [*{one.domain: one for one in reversed(lacking)}.values()]
         yield dict(zip(here, find(here), strict=True))
         rest = [one for one in lacking if one not in here]
         some = (rest[first : first + step] for first in range(0, len(rest), step))
         with closing(map_in_forks(find, some, cores)) as mapped:
             for batch, found in mapped:
+                # Not strict, as repeat() never ends.
                 yield dict(zip(batch, found or repeat(None), strict=False))
 
     def _find(

@@ -158,6 +158,7 @@ _CALLS = ("call", "remedy")
 
 
 def _tool(field: Mapping[str, object], part: str) -> str:
+    # A few names of tools stand in thousands of reviews, which then share them.
     return sys.intern(str(field.get(part) or "").partition("(")[0])
 
 
@@ -180,6 +181,7 @@ def complete_report(report: Report, title: str | None, review: Review) -> dict[s
     form: dict[str, object] = {}
     if cause := cause_in(findings):
         wrote = [each.get("message") for each in explanation.fields] if explanation else []
+        # Where the cause names no message, the page points to the first that left a field wrong.
         first = min((each for each in wrote if isinstance(each, int)), default=None)
         form["message"] = first if cause.message is None else cause.message
         form["label"] = {

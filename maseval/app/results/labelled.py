@@ -155,7 +155,9 @@ def share_of(
         asked + len(others),
         len({line.key for part in (*parts.values(), others) for line in part}),
         sum(len(part) for answer, part in parts.items() if answer in kind.counts),
+        # Without a judge every conversation lies in the part None, and none is undecided.
         len(parts.get(None, ())) if judge else 0,
+        # The last stratum counts as labelled, but nobody labelled it.
         sum(stratum.labelled for stratum in strata[:-1]),
         corrected_share(strata, tasks) if enough else None,
         calibration,

@@ -167,6 +167,7 @@ def measured_scores(
 ) -> list[MeasuredScore]:
     """Return the official number of each domain, and of all, each with the others below it."""
     if planned is not None:
+        # Searched for each outcome, and read once more below, which an iterator would not allow.
         planned = dict.fromkeys(planned)
         outcomes = [e for e in outcomes if (e.domain, e.task_id, e.trial) in planned]
     if not outcomes:
@@ -231,6 +232,7 @@ def _score(
     pass_hat = official  # what is the same is estimated once
     if differing or len(kept) < len(judged):
         pass_hat = {}
+        # Only a verdict passes or fails, so only it has a chance that k trials all pass.
         for k in official if measure.kind == "verdict" else [1]:
             enough = [at for at, each in enumerate(trials) if each.total >= k]
             if enough:
@@ -290,6 +292,7 @@ def beside_official(scores: Sequence[MeasuredScore]) -> list[MeasuredScore]:
 
     That in which every undecided case is a breach is omitted where it changes nothing.
     """
+    # The last group is that of all domains together.
     others = [e for e in scores if not e.is_official and e.domain == scores[-1].domain]
     decided = sum(each.differing for each in others if each.counted == WITHOUT_BREACHES.name)
     return [e for e in others if e.counted != IF_UNDECIDED.name or e.differing > decided]

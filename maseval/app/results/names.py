@@ -40,6 +40,7 @@ def run_path(run: str | os.PathLike[str]) -> Path:
             f"{path} is a file; this needs the folder of a run, and `maseval runs` lists them"
         )
     known = [state.path for state in list_runs()]
+    # Only now: a run that is itself called `last` comes first.
     if str(run) == LAST and known:
         return known[0]
     listed = f"the latest is {known[0]}" if known else f"there is none below {default_root()}"
@@ -99,6 +100,7 @@ def is_results_folder(path: Path) -> bool:
 def run_or_file_path(name: str | os.PathLike[str]) -> Path:
     """Return the folder of a run, or the path of a results file or of a folder with one."""
     path = Path(name)
+    # A run folder may hold exported results as well, and is a run all the same.
     if path.is_file() or (not is_run_folder(path) and is_results_folder(path)):
         return path
     try:
@@ -168,6 +170,7 @@ def tasks_called(name: str, tasks: Iterable[TaskKey]) -> list[TaskKey]:
     """
     every = list(dict.fromkeys(tasks))
     domain, slash, rest = name.partition("/")
+    # An id may hold a slash as well, so what stands before one must be a domain.
     if slash and any(task.domain == domain for task in every):
         every, name = [task for task in every if task.domain == domain], rest
     if found := [task for task in every if task.task_id == name]:
@@ -188,6 +191,7 @@ def list_names(names: Iterable[str], tasks: Iterable[TaskKey]) -> list[str]:
     listed: list[str] = []
     for name in names:
         domain, slash, rest = name.rpartition("/")
+        # An id may look like a range, too.
         if rest in ids or not _NUMBERS.fullmatch(rest):
             listed.append(name)
         else:

@@ -96,6 +96,7 @@ def report(
         warn_of_damage(each)
     parts = REVIEW if explain else ()
     found = [examine_run(each, parts, on_progress, in_brief=True) for each in opened]
+    # The simulations of a single run do not say on the page which run they are of.
     runs: dict[str | None, RunFindings] = {None: found[0]}
     summary, plots, compared = None, list[Drawing](), None
     if others:

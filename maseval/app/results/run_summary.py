@@ -127,6 +127,7 @@ class RunResult:
     @property
     def judged(self) -> bool:
         """True if an evaluator gave a verdict on any simulation."""
+        # An error of the agent counts as a failure, and no evaluator gave that verdict.
         return self.summary.overall.verdicts > sum(line.passed is False for line in self.errors)
 
     @property

@@ -71,6 +71,7 @@ class Until:
 
     def round(self, number: int, planned: Iterable[Simulation]) -> list[Simulation]:
         """Return the simulations of a round, counted from 1."""
+        # Rounds are counted from 1: with a 0 in front, each begins where the one before ended.
         first, last = (0, *self.plan.looks)[number - 1], self.plan.looks[number - 1]
         return [one for one in planned if first <= one.trial < last]
 

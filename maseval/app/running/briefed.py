@@ -78,6 +78,7 @@ _servers: list[ModelServer] = []
 
 def _serve(model: ModelAdapter) -> AgentModel:
     """Serve a model under a key of its own until the repetition is over."""
+    # Repetitions start in several threads, and one server is enough for all of them.
     with _starting:
         if not _servers:
             _servers.append(ModelServer().__enter__())  # for as long as the process lives

@@ -85,6 +85,7 @@ def note_opened(file: Path, opened: dict[str, None]) -> None:
         _opened_by[place] = [
             each
             for each in found
+            # What Python has compiled lies beside its source, which counts by its imports.
             if "__pycache__" not in each.parts and each.stat().st_size <= _LARGEST
         ]
 
@@ -112,6 +113,7 @@ def source_of(thing: object) -> Path | None:
         file = inspect.getsourcefile(code)  # type: ignore[arg-type]
     except TypeError:
         return None
+    # Code that was typed or made by exec() has a name like <stdin>, and no file.
     return Path(file) if file and not file.startswith("<") else None
 
 
@@ -175,6 +177,7 @@ class _Source:
             if isinstance(node, ast.Import):
                 for each in node.names:
                     top = each.name.partition(".")[0]
+                    # `import a.b` executes a.b but binds a: the first takes part without a name.
                     yield each.asname or "", _Target(top, _find(each.name))
                     yield each.asname or top, _Target(top, _find(each.name if each.asname else top))
             elif isinstance(node, ast.ImportFrom):
@@ -213,6 +216,7 @@ def _imported_by_call(node: ast.Call) -> str | None:
     called = getattr(node.func, "attr", getattr(node.func, "id", None))
     if called not in ("import_module", "__import__") or not node.args:
         return None
+    # A name that begins with a dot is relative to a package that is known only when it runs.
     name = getattr(node.args[0], "value", None)
     return name if isinstance(name, str) and not name.startswith(".") else None
 
@@ -276,6 +280,7 @@ def _closure(roots: Iterable[Path]) -> tuple[list[Path], list[str]]:
 
 
 def _packages_around(file: Path) -> list[Path]:
+    # An import executes the packages around a module before the module.
     return [*takewhile(Path.is_file, (folder / "__init__.py" for folder in file.parents))]
 
 
@@ -306,6 +311,7 @@ def _describe(value: object) -> str:
     fields = dict(ast.iter_fields(value))
     described = isinstance(value, _FUNCTIONS) and value.decorator_list
     if isinstance(value, ast.Module | _DEFINITIONS) and not described:
+        # True counts as 1: where the first statement is a docstring, it is left out.
         fields["body"] = value.body[ast.get_docstring(value, clean=False) is not None :]
     # Newer versions of Python add fields to their nodes; empty ones are no difference.
     told = (
@@ -342,6 +348,7 @@ class _Part:
 
     @property
     def hash(self) -> str:
+        # Sorted: definitions that only changed places are no change of code.
         return _digest("\n".join(sorted({*self._found.values()} - {""})).encode())
 
     def _attribute(self, name: str, after: type | None = None) -> None:
@@ -349,6 +356,7 @@ class _Part:
         value = self._given.get(name)
         code = value if isinstance(value, type) or inspect.isfunction(value) else type(value)
         self._waiting += [(*found, None) for found in _body(code)]
+        # As in Python, super() looks only behind the class that it stands in.
         for each in self._classes[self._classes.index(after) + 1 if after else 0 :]:
             body, defined = _body(each), name in vars(each)
             for source, node in body:
@@ -366,6 +374,7 @@ class _Part:
 
     def _follow(self, source: _Source, node: ast.AST, owner: type | None) -> None:
         """Add a definition, and whatever its names stand for."""
+        # Definitions may use each other.
         if node in self._found:
             return
         self._found[node] = _digest(_describe(node).encode())

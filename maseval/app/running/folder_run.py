@@ -171,6 +171,7 @@ class RunWatch(BenchmarkCallback):
         held = self.engine if isinstance(self.engine, AbstractContextManager) else nullcontext()
         live = publish_progress(self.folder.path, self.progress, self.benchmark, self.secrets)
         opening = opened_files()
+        # Signals are handled first, so that they are until all the others are closed.
         with self._interruptible(), show(self.progress), live, held, opening as self._opened:
             try:
                 yield
@@ -267,6 +268,7 @@ class RunWatch(BenchmarkCallback):
                 yield
             finally:
                 allow_success()
+                # An alarm that is still set would interrupt whatever this process does next.
                 if self._ended_by is not None:
                     signal.setitimer(signal.ITIMER_REAL, 0)
 

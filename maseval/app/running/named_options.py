@@ -27,6 +27,7 @@ def named_options(benchmark: type[Benchmark]) -> type[BenchmarkRunOptions]:
     def put_together(self: Any) -> None:
         for where, its in (("set", names), ("agent_data", keys)):
             own = {name: getattr(self, name) for name in its}
+            # What was not given is left to the defaults of the benchmark.
             given = {name: each for name, each in own.items() if each not in (None, [], ())}
             # Frozen from now on; this is still part of its making.
             object.__setattr__(self, where, {**given, **(getattr(self, where) or {})} or None)

@@ -34,6 +34,7 @@ def _install() -> None:
 
 
 def _note(event: str, args: tuple[object, ...]) -> None:
+    # Python calls this at every audit event of the process, and nearly all are of no interest.
     if not _open_lists or (event != "open" and event not in _STARTS):
         return
     try:

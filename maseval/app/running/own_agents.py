@@ -81,6 +81,7 @@ def attribute_errors(make: MakeAgent, *, only_its_file: bool = False) -> Iterato
             # Not chained: a library's own text may quote the key, and reports keep tracebacks.
             raise failure from None
         foreign = [frame for frame in frames if not _is_ours(frame)]
+        # The innermost line that the author of the agent wrote, or at least none of ours.
         raise _crash(error, (own or foreign or frames)[-1]) from error
 
 

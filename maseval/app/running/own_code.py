@@ -159,6 +159,7 @@ def _make_importable(folder: Path) -> None:
     if place not in _importable and str(place) in sys.path:
         return  # somebody else put it there
     sys.path[:] = [str(place), *(each for each in sys.path if each != str(place))]
+    # With a separator at the end: the folder `app` is no part of `apple`.
     before = tuple(f"{each}{os.sep}" for each in _importable)
     for name, module in list(sys.modules.items()):
         file, top = getattr(module, "__file__", None) or "", place / name.partition(".")[0]

@@ -178,6 +178,7 @@ def _rates(path: Path, model: str, given: object) -> dict[str, float]:
         named = sorted(given) if isinstance(given, dict) else given
         raise ConfigurationError(f"{path} has {named!r} for model {model!r}; {_FORM}")
     for kind, rate in given.items():
+        # For Python, True is a number.
         is_number = isinstance(rate, int | float) and not isinstance(rate, bool)
         if not is_number or (rate and not _LEAST <= rate < 1e6):
             raise ConfigurationError(

@@ -179,6 +179,7 @@ def publish_progress(
         }
 
     def keep_up() -> None:
+        # A run that is over at once has nothing to publish.
         if ended.wait(_EVERY):
             return
         pause = 0.0

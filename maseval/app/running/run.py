@@ -122,6 +122,7 @@ def call_with(function: Callable[..., object], arguments: Mapping[str, Any], way
     """Call a function of the user's; ``way`` is how it gets its arguments."""
     try:
         signature = inspect.signature(function)
+        # Tried first, so that a TypeError from inside the function is not taken for a wrong call.
         signature.bind(**arguments)
     except TypeError as error:
         takes = ", ".join(signature.parameters) or "nothing"
@@ -367,4 +368,5 @@ _PLAIN = str | int | float | bool | None
 def _defaults(own: OwnBenchmark) -> dict[str, object]:
     """Return the defaults of a class, on which results depend as on what is given."""
     made = {name: each.default for name, each in own_parameters(type(own.benchmark)).items()}
+    # Nothing else has a form in the configuration that the next session could compare with.
     return {name: each for name, each in made.items() if isinstance(each, _PLAIN)}

@@ -124,6 +124,7 @@ def describe_gaps(simulations: Mapping[str, int]) -> list[str]:
 
 
 def _checksum(content: Mapping[str, object]) -> str:
+    # In one order, and without the checksum, which cannot cover itself.
     listed = {key: content[key] for key in sorted(content) if key != "sha256"}
     return hashlib.sha256(strict_json.dumps(listed).encode()).hexdigest()
 
@@ -201,6 +202,7 @@ def _check_log(path: Path, folder: RunFolder, manifest: BundleManifest) -> None:
             f"{path}: its log ends with {folder.seal}, not with {manifest['seal']} as listed"
         )
     listed, found = manifest.get("simulations"), simulations_of(folder)
+    # Bundles of the first form do not count their simulations.
     if listed is not None and listed != found:
         raise BundleError(f"{path}: its simulations are {found}, not {listed} as listed")
 

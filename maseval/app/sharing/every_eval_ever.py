@@ -93,7 +93,9 @@ class _Results:
         model, player = (mapping(agent).get(key) for key in ("model", "player"))
         # A scripted agent is nobody's model, and the form asks for a developer.
         named = text_or_none(model or (f"maseval/{player}" if player else agent))
+        # What the reports say was asked counts more than what the configuration names.
         models = {each[2] for each in reports} - {None} or {named}
+        # The form has room for one model; naming one of several would be wrong.
         self.model = _model_id(models.pop() if len(models) == 1 else None)
         self.began, self.harness = min(each[0] for each in reports), reports[0][3]
         self.ended = max(each[1] for each in reports)

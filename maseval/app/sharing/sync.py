@@ -124,6 +124,7 @@ def destinations_of(texts: Sequence[str]) -> list[Destination]:
     found = dict.fromkeys(map(Destination.of, texts))
     for each in found:
         if each.sends_traces:
+            # Made only to fail now, for want of a library, a key or an address, and not halfway.
             each.receiver()
         else:
             check_installed(each.name)
@@ -241,6 +242,7 @@ def _sync_traces(recording: Recording, destination: Destination, content: bool) 
         ) from error
     finally:
         receiver.close()
+        # However far the sending came, what was found out need not be found out again.
         run.save()
     return SyncResult(destination.name, destination.address, fresh, before)
 

@@ -194,6 +194,7 @@ def calibrate(
         found = commands.judge.calibrate(
             judge,
             about=about,
+            # 0 is typed for all pairs, which is None in Python.
             pairs=pairs or None,
             domain=domain or (),
             file=file,
@@ -294,6 +295,7 @@ def label(
 
 
 def _ask_all(labelling: "Labelling", console: Console) -> None:
+    # The count goes on from what earlier sessions labelled.
     todo, done = labelling.remaining, len(labelling.labelled)
     total = len(labelling.chosen)
     words = [*labelling.question.answers, "unsure"]
@@ -308,6 +310,7 @@ def _ask_all(labelling: "Labelling", console: Console) -> None:
             # Only now: before the label it would lead whoever gives it.
             if (said := labelling.judge_in_words(one)) is not None:
                 console.print(styled(said, "dim"), soft_wrap=True)
+    # Nothing is lost: each label was on disk before the next conversation was shown.
     except (KeyboardInterrupt, EOFError):
         console.print()
 
@@ -336,6 +339,7 @@ def _typed(question: str, console: Console) -> Iterator[str]:
     while True:
         console.print(inert(question), end="", soft_wrap=True)
         line = sys.stdin.readline()
+        # The end of a pipe, or Ctrl-D: an empty line would still have its line break.
         if not line:
             raise EOFError
         yield line.strip()

@@ -143,6 +143,7 @@ def score(
 
     Exit code 1 if an answer of the judge could not be read.
     """
+    # Before anything is judged, as the judge's answers cost money.
     if output is not None and output.exists() and not overwrite:
         raise OutputExistsError(f"{output} already exists; --overwrite replaces it")
     found = commands.macs.score(

@@ -161,6 +161,7 @@ class PlayTerminal:
         for each, schema in (known[name].get("parameters") or {}).get("properties", {}).items():
             kind = schema.get("type", "")
             if text := _read(f"  {each} ({kind or 'JSON'}): ").strip():
+                # A string is taken as it is typed: an id such as 0042 is no number.
                 arguments[each] = text if kind == "string" else json_or_text(text)
         return view.call_tool(name, arguments)
 
@@ -209,6 +210,7 @@ def _print_address(url: str) -> None:
 
 
 def _print_result(result: RunResult, how: str) -> None:
+    # Standard output may be the connection to the agent, which must not see its score.
     console = stderr()
     console.print(inert(how), soft_wrap=True)
     print_parts(outcome_parts(result), console)

@@ -95,6 +95,7 @@ def run(
     (--num-trials, --agent-llm, ...) work as well.
     """
     if allow:
+        # Before the run, which would be for nothing if the item is misspelt.
         check_allowed(allow)
     prepared = cast("Tau2Run", prepare_run(context))
     if dry_run:
@@ -104,6 +105,7 @@ def run(
         return
     result = prepared.execute()
     code = rehearsal_code(result, allow or ())
+    # Before `finish`, which leaves with an exit code where verdicts are missing.
     if junit_xml is not None and result.checklist:
         from maseval.app.results.junit import checklist_suite  # few runs write XML
 
@@ -163,5 +165,6 @@ def _plan_parts(plan: "RunPlan") -> Parts:
 def about_money(cost: float | None) -> str:
     if cost is None:
         return "not known"
+    # The actual cost may be half or double, so more digits would say nothing.
     rounded = float(f"{cost:.2g}")
     return f"${rounded:,.0f}" if rounded >= 10 else f"${rounded:g}"

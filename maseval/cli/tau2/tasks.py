@@ -88,6 +88,7 @@ def tasks(
             raise typer.BadParameter(f"{words[1]!r} is one argument too many after {words[0]!r}")
         domain_of_it = names[0] if names else None
         told = commands.tau2.show(words[0], domain_of_it, data_version=data_version)
+        # Texts of anybody's domain must not move the cursor.
         typer.echo(visible(told))
         return
     if reword is not None:
@@ -190,6 +191,7 @@ def _audit_parts(found: "Audit", *, in_detail: bool) -> Parts:
         yield _sum_up_audit(found, [*_COLOURS])
         return
     listed = [each for each in found.findings if each.severity != "info"]
+    # Findings come ordered by severity and kind, so that groupby meets each kind once.
     for _, alike in groupby(listed, key=lambda each: (each.severity, each.kind)):
         findings = list(alike)
         kind = styled(findings[0].kind, f"bold {_COLOURS[findings[0].severity]}")

@@ -95,6 +95,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
     async def connect(self) -> None:
         httpx, client = load_sdk("httpx"), load_sdk("a2a.client")
         http = httpx.AsyncClient(
+            # No limit on reading: how long a turn may take is decided for the turn as a whole.
             timeout=httpx.Timeout(None, connect=_CONNECT_SECONDS),
             # A server may close an idle connection just when it is used again: nobody's failure.
             limits=httpx.Limits(max_keepalive_connections=0),
@@ -158,6 +159,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             role=pb.ROLE_USER,
             parts=[pb.Part(text=text)],
         )
+        # Said once, as all messages of a simulation belong to one context.
         if self._served is not None and len(self.messages) == 1:
             message.metadata[MCP_ADDRESS] = self._served.url
         self._is_waiting, task = True, None
@@ -173,6 +175,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
             task = told if kind == "task" else None
             self._task = told.id if kind == "task" else told.task_id
         while task is None or task.status.state in (pb.TASK_STATE_SUBMITTED, pb.TASK_STATE_WORKING):
+            # The first look follows at once, as the task may be over when the stream ends.
             await asyncio.sleep(0 if task is None else _POLL_SECONDS)
             task = await self._client.get_task(pb.GetTaskRequest(id=self._task))
         self._is_waiting = False
@@ -181,6 +184,7 @@ class A2AAgentAdapter(OutsideAgentAdapter):
     def _outcome(self, task: Any) -> str:
         pb = load_sdk("a2a.types.a2a_pb2")
         state, said = task.status.state, task.status.message.parts
+        # Only a task that waits for input takes another message; after any other a new one begins.
         self._task = task.id if state == pb.TASK_STATE_INPUT_REQUIRED else ""
         made = [part for artifact in task.artifacts for part in artifact.parts]
         match state:
@@ -271,6 +275,7 @@ async def _bound(response: Any) -> None:
 
 
 def _texts(parts: Any) -> str:
+    # One character more than is allowed, so that a reply that is too long is noticed.
     return "\n".join(part.text for part in parts if part.HasField("text"))[: LONGEST_REPLY + 1]
 
 
@@ -287,6 +292,7 @@ def _read_call(text: str) -> tuple[str, Mapping[str, Any]]:
     return "", {}
 
 
+# A server may know itself by another of these names than the one it was asked by.
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
 
@@ -301,6 +307,7 @@ def _at_same_place(named: str, given: str) -> str:
             f"the card at {redact_address(given)} names another address, {redact_address(named)}, "
             "which is not followed; if it is right, give that address: a2a:URL"
         )
+    # By the name that led to the card: its own may be one that nobody can connect to.
     return there._replace(scheme=here.scheme, netloc=here.netloc).geturl()
 
 

@@ -95,6 +95,7 @@ class _Messages:
                 self._owner.take_update(message.get("params"))
             return False
         answer = self._owner.answer(method, message.get("params"))
+        # If the program has ended meanwhile, the next read says so.
         with suppress(ConnectionError):
             await self.send({"jsonrpc": "2.0", "id": known, **answer})
         return False
@@ -139,6 +140,8 @@ class AcpProgram:
             sdk = load_sdk()
             self._program = await Program.start(self.command, self.env)
             self._messages = _Messages(self, self._program)
+            # An empty object as the client: what the program asks never gets as far as the
+            # connection.
             self.connection = sdk.connect_to_agent(object(), self._messages)
             own = sdk.schema.Implementation(name=SERVER, version=version("maseval"))
             meeting = self.connection.initialize(sdk.PROTOCOL_VERSION, client_info=own)
@@ -146,6 +149,7 @@ class AcpProgram:
                 told = await self.call(meeting, "start", START_SECONDS)
                 if (spoken := told.protocol_version) != sdk.PROTOCOL_VERSION:
                     raise await self.failure(f"speaks version {spoken} of ACP, which is unknown")
+            # Also if the start is cancelled: a program that nobody waits for must not stay.
             except BaseException:
                 await self.stop()
                 raise
@@ -170,6 +174,7 @@ class AcpProgram:
         offered = getattr(self._capabilities, "mcp_capabilities", None)
         if getattr(offered, "http", False):
             return schema.HttpMcpServer(type="http", name=SERVER, url=url, headers=[])
+        # Isolated: neither the agent's folder nor its variables decide what the bridge imports.
         args = ["-I", str(mcp_bridge.__file__), url]
         return schema.McpServerStdio(name=SERVER, command=sys.executable, args=args, env=[])
 
@@ -325,6 +330,7 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         if answer.usage is not None:
             self._count(answer.usage)
         reply = self._reply
+        # A refusal in words is an answer, which the customer can read.
         if answer.stop_reason in _GAVE_UP and not (answer.stop_reason == "refusal" and reply):
             raise AgentGaveUpError(
                 f"the agent stopped before it had an answer: {answer.stop_reason}",
@@ -346,6 +352,7 @@ class ACPAgentAdapter(OutsideAgentAdapter):
         """Take in what the agent tells while it works."""
         kind = update.session_update
         if kind == "agent_message_chunk" and update.content.type == "text":
+            # Beyond that nothing is kept: the reply is too long already, and is refused.
             if len(self._said) <= LONGEST_REPLY:
                 self._said += update.content.text
             return
@@ -379,6 +386,8 @@ class ACPAgentAdapter(OutsideAgentAdapter):
                 await asyncio.wait({prompt}, timeout=_CANCEL_SECONDS)
             prompt.cancel()
         if prompt is not None:
+            # Awaited although nobody wants it: asyncio complains about errors that were never
+            # looked at.
             with suppress(asyncio.CancelledError, Exception):
                 await prompt
         self.program.forget(session_id)

@@ -79,6 +79,7 @@ class CamelAgentAdapter(FrameworkAgentAdapter):
         try:
             return super().run(query)
         finally:
+            # A turn that failed is logged by the base class, which knows nothing of steps.
             for entry in self.logs[logged:]:
                 entry |= {"step_number": number, "query": query[:500]}
 
@@ -277,6 +278,7 @@ def _observe_steps() -> None:
             note(response := await own_async(self, input_message, *args, **kwargs))
             return response
 
+    # For the whole process, and cached: replaced twice, each step would be recorded twice.
     kind.step, kind.astep = step, astep
 
 

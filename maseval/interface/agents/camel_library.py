@@ -44,6 +44,8 @@ def observe_models(models: Any, observer: Any) -> Any:
 def _observed_models_class(base: type) -> Callable[..., Any]:
     class ObservedModels(base):  # type: ignore[misc]
         def __init__(self, models: Any, observer: Any) -> None:
+            # Not initialised as a manager of its own: all of its state is that of the models
+            # observed.
             self.observed, self.observer = models, observer
 
         def __getattr__(self, name: str) -> object:
@@ -123,6 +125,7 @@ def _counter_class(base: type) -> Callable[[], object]:
             return sum(len(self.encode(str(message))) for message in messages)
 
         def encode(self, text: str) -> list[int]:
+            # Only the number of tokens is asked for.
             return [0] * (len(text) // 4)
 
         def decode(self, token_ids: list[int]) -> str:
@@ -209,6 +212,7 @@ class CamelWorkforceTracer(TraceableMixin, ConfigurableMixin):
         self.name = name
         self._assigned = _AssignmentLog()
         observers = getattr(workforce, "_callbacks", None)
+        # It is private to CAMEL, whose next version may have something else there.
         if isinstance(observers, list):
             observers.append(self._assigned)
 

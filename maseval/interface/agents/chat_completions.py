@@ -95,6 +95,7 @@ class ChatCompletionsAgentAdapter(AgentAdapter):
             # The benchmark may have made the model by ``get_model_adapter``.
             with suppress(DuplicateComponentError):
                 context.registry.register("models", f"{self.name}_model", self.agent)
+            # The model reports its usage itself, so the agent must not report it once more.
             self._counted_as_model = True
 
     def _gather_usage(self) -> Usage:

@@ -161,6 +161,7 @@ class FrameworkAgentAdapter(AgentAdapter):
 
     def _gave_up(self, error: Exception) -> bool:
         """Return True if the framework stopped the agent, as at a step limit."""
+        # By name, as this module does without the frameworks' own classes.
         return any(base.__name__ in self.limit_errors for base in type(error).__mro__)
 
     def _run_agent(self, query: str) -> object:
@@ -191,6 +192,7 @@ class FrameworkAgentAdapter(AgentAdapter):
         """Say that the agent is none of the framework's, if that is why an attribute is missing."""
         if not isinstance(error, AttributeError):
             return
+        # The innermost frame is the one that asked for the attribute.
         *_, (frame, _) = walk_tb(error.__traceback__)
         asked_here = str(frame.f_globals.get("__name__")).startswith(__package__)
         if error.obj is self.agent or asked_here:
@@ -261,6 +263,8 @@ class FrameworkAgentAdapter(AgentAdapter):
         return replace(usage, cost=usage.cost - sum(other.cost for other in others), **rest)
 
     def gather_config(self) -> JsonObject:
+        # Made JSON first: a secret in the text of an object would not be recognised inside the
+        # object.
         told = json.loads(json.dumps(self._settings(), default=str))
         named = {f"{self.extra.replace('-', '_')}_config": redact(told)} if told else {}
         return {**super().gather_config(), "model_id": self._reported_model_id, **named}
@@ -293,6 +297,7 @@ def adapter_by_id(agent_id: int, clock: Clock | None = None) -> FrameworkAgentAd
     """Return what ``adapter_of`` does, where only the ``id()`` of a living agent is known."""
     clock = clock or Clock.here()
     found = _adapters.get((agent_id, id(clock)))
+    # An id is given again once its object is gone, so that the ids alone prove nothing.
     is_same = found is not None and found._clock is clock and id(found.agent) == agent_id
     return found if is_same else None
 
@@ -391,6 +396,7 @@ def provider_failure(
         response = getattr(link, "response", None)
         status = getattr(link, "status_code", getattr(response, "status_code", None))
         if isinstance(status, int) and 400 <= status < 600:
+            # Some libraries keep the headers at the error, others at its response.
             headers = getattr(link if hasattr(link, "headers") else response, "headers", None)
             return error_from_status(
                 status, str(link), provider=provider, model_id=model_id, headers=headers

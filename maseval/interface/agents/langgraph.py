@@ -108,6 +108,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
     def _turn(self, sent: LangChainMessage) -> object:
         if self._questions:
             types = extras.load("langgraph.types", extra=self.extra)
+            # There is one reply of the customer, however many questions the graph has asked.
             return types.Command(resume=dict.fromkeys(self._questions, sent.content))
         return {"messages": [*self._memory, sent]}
 
@@ -115,6 +116,7 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         if self._questions:
             return "\n\n".join(as_text(question) for question in self._questions.values())
         last = self._conversation[-1] if self._conversation else sent
+        # Where nothing follows the customer's words, the graph gave no answer.
         return None if last.id == sent.id else _text_of(last.content)
 
     def _follow(self, turn: object) -> None:
@@ -232,10 +234,12 @@ class LangGraphAgentAdapter(FrameworkAgentAdapter):
         answers = [answer for log in logs for answer in log.answers]
         usage: Usage = sum(used for _, used in answers) or Usage()
         calculator, asked = self._resolve_cost_calculator(), {m for log in logs for m in log.asked}
+        # The base class prices the sum for one model; only several need a price for each answer.
         if self._model_id or calculator is None or len(asked) < 2:
             return usage
         costs = [calculator.calculate_cost(used, model) for model, used in answers]
         known = [cost for cost in costs if cost is not None]
+        # A sum that lacks the cost of an answer would be taken for the cost of all.
         return replace(usage, cost=sum(known)) if len(known) == len(costs) else usage
 
     def _settings(self) -> dict[str, Any]:
@@ -359,6 +363,7 @@ def _tool_class(base: type) -> Callable[..., object]:
         function: Callable[..., object]
 
         def run(self, tool_input: object, *args: object, **kwargs: object) -> object:
+            # As one argument, so that no name the model sends can meet a parameter of LangChain's.
             result: object = super().run({"arguments": tool_input}, *args, **kwargs)
             return result
 

@@ -113,6 +113,7 @@ class ModelCallLog:
         """Note that a graph or a node begins to run; the first one is the agent itself."""
         about, parent = more.get("metadata") or {}, more.get("parent_run_id")
         marks = frozenset(key for key in about if key.startswith(_MARK))
+        # The outermost run begins with its own marks: they are not those of a graph within it.
         above = self._runs.get(parent, _Run(marks=marks))
         known = frozenset(message.id for message in _messages_in(inputs))
         run = _Run(above.owner, above.marks | marks, False, known, within=above.within)
@@ -305,6 +306,8 @@ class CallOrder:
 
     def wait(self, call_id: str | None) -> None:
         """Return when it is this call's turn."""
+        # Polled: the call before may run in a thread or in an event loop, and need not start at
+        # all.
         while not self._is_due(call_id):
             time.sleep(_PAUSE)
 

@@ -272,6 +272,7 @@ class MemberAnswers(list[Any]):
         """Note an answer, and all messages of the run so far."""
         said = [*asked, getattr(answer, "message", None)]
         messages = [openai_message(message) for message in said if message is not None]
+        # Each request holds the whole run, so it replaces what the one before had noted.
         self._adapter.messages_for_others[self._earlier :] = messages
         self._adapter.note_times()
         if (used := tokens_of(get(answer, "raw"))) is not None:
@@ -322,6 +323,7 @@ def _tool_class() -> Callable[[Tool], object]:
                 name=tool.name, description=tool.description, fn_schema=_model_of(tool.parameters)
             )
             super().__init__(fn=tool.function, metadata=metadata)
+            # The context tells which agent of a workflow makes the call.
             self.requires_context, self.ctx_param_name = True, _CONTEXT
 
         # Positional-only: an argument sent by the model may have any name.

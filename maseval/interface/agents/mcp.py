@@ -110,6 +110,7 @@ def conversation_server(
             )
 
     async def call(name: str, arguments: dict[str, object], client: str | None) -> str:
+        # Not every request says which client it is from.
         conversation.client = client or conversation.client
         if name in talking:
             return await talking[name](**arguments)
@@ -166,6 +167,7 @@ class TurnGate:
             yield
         except MASEvalError as error:
             if not isinstance(error, AgentError):
+                # The first one is kept, as later ones may only follow from it.
                 self._failure = self._failure or error
             raise
         finally:
@@ -221,6 +223,7 @@ def serve_tools(
         work = partial(offered[name].function, **arguments)
         async with few:
             with gate.call():
+                # A copy for each call, as no context can be entered twice at the same time.
                 return as_text(await in_thread(partial(context.copy().run, work)))
 
     server = mcp_server(
@@ -318,6 +321,7 @@ def over_http(
             loop="asyncio",
             http="h11",
             ws="none",
+            # uvicorn would otherwise configure loggers of this process.
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=_GRACE_SECONDS,
@@ -440,6 +444,7 @@ _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*\\?(?:"|\Z)|[\[\]{}]|[^"\[\]{}]+')
 
 def _id_in(line: str) -> Any:
     """Return the id of a message whose other parts may be nested to any depth; None without one."""
+    # Not parsed as JSON, which fails for exactly the messages that this is for.
     depth, shallow = 0, []
     for token in _TOKEN.findall(line):
         depth -= token in ("]", "}")

@@ -30,4 +30,5 @@ if __name__ == "__main__":
     for given in filter(bytes.strip, sys.stdin.buffer):
         for message in answers(sys.argv[1], given):
             sys.stdout.buffer.write(message.strip() + b"\n")
+        # At once, because the agent waits for the answer.
         sys.stdout.buffer.flush()

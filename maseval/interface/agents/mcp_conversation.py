@@ -79,6 +79,7 @@ class Conversation:
         clock = Clock.here()
         with self._changed:
             self._check_presence()
+            # Every attempt begins with an empty history, so only its first question finds it empty.
             again = self._attempts > 1 and not len(self.history)
             self.history.add_message("user", query)
             self._query = f"{BEGUN_AGAIN}\n\n{query}" if again else query
@@ -106,12 +107,15 @@ class Conversation:
         """End the conversation; the agent is told how it ended."""
         with self._changed:
             self._over = how
+            # Whoever waits for the customer is told now; without anybody waiting, the next call
+            # tells it.
             self.knows_end = bool(self._listeners)
             self._send(how)
 
     def _send(self, text: str) -> None:
         listeners, self._listeners = self._listeners, []
         for listener in listeners:
+            # A client may have stopped waiting, and a cancelled future takes no result.
             if listener.set_running_or_notify_cancel():
                 listener.set_result(text)
 

@@ -111,6 +111,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
         sdk = sdk_module()
         if self._run_context is None:
             self._run_context = sdk.RunContextWrapper(self.context)
+        # They may be a function as well, whose text is only made when the model is asked.
         if not self.messages and isinstance(instructions := self.agent.instructions, str):
             self.messages.add_message("system", instructions)
         if self.current_agent is self.agent:  # after a handoff, another one is asked
@@ -127,6 +128,7 @@ class OpenAIAgentsAdapter(FrameworkAgentAdapter):
                 hooks=times,
             )
         except sdk.AgentsException as error:
+            # What was said and done before the failure belongs in the record.
             if error.run_data is not None:
                 self._add_items(error.run_data.new_items, times)
             raise
@@ -276,6 +278,7 @@ def _observe_runs() -> None:
 def _observed(own: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(own)
     def run(starting_agent: Any, *args: Any, hooks: Any = None, **kwargs: Any) -> Any:
+        # A run that an adapter leads brings its observer; a second one would note all of it twice.
         is_ours = isinstance(hooks, RunObserver)
         return own(starting_agent, *args, hooks=hooks if is_ours else observer(own=hooks), **kwargs)
 

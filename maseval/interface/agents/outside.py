@@ -141,6 +141,7 @@ class OutsideAgentAdapter(AgentAdapter):
     def _recorded(self, tool: Tool) -> Tool:
         @wraps(tool.function)
         def call(**arguments: object) -> str:
+            # Recorded if the call is broken off by anything but an Exception.
             result = "Error"
             try:
                 result = as_text(tool.function(**arguments))
@@ -148,6 +149,7 @@ class OutsideAgentAdapter(AgentAdapter):
                 result = f"Error: {error}"
                 raise
             finally:
+                # Several calls may end at once, and each has to stand beside its own result.
                 with self._recording:
                     made = tool_call(tool.name, arguments, id=f"call_{len(self.messages)}")
                     self.messages.add_tool_call([made])
@@ -163,6 +165,7 @@ class OutsideAgentAdapter(AgentAdapter):
         if self._is_closed:
             return
         self._is_closed = True
+        # Everything else is let go of even if leaving fails.
         with self._resources:
             self._leave()
 

@@ -124,10 +124,12 @@ class Program:
 
     async def stop(self) -> None:
         """End the program and all that it started in its process group."""
+        # A program that reads its input to the end then exits by itself.
         self.stdin.close()
         if not await self.exits_soon():
             self._signal(signal.SIGTERM)
             await self.exits_soon()
+        # Also after it has exited, as what it started may still live in its group.
         self._signal(signal.SIGKILL)
         await self.exits_soon()
         _keeper.note("-", self.process.pid)
@@ -192,6 +194,8 @@ class _Keeper:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                # Unbuffered: a group that is noted must be known even if this process is killed
+                # next.
                 bufsize=0,
                 start_new_session=True,
             )

@@ -116,6 +116,8 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
                     usage=self._usages[-1],
                 )
             finally:
+                # A failed turn has no result, and what was captured of it begins with the memory
+                # sent along.
                 so_far = captured[len(self._memory) :] if result is None else result.new_messages()
                 add_messages(self.messages, so_far)
                 self.call_seconds += seconds_of(so_far)
@@ -134,6 +136,7 @@ class PydanticAIAgentAdapter(FrameworkAgentAdapter):
         used = [*map(token_usage, counted), *self.used]
         total = self._without_delegated(sum(used) or Usage())
         known = self._cost_calculator is None and all(usage.cost is not None for usage in counted)
+        # A cost of 0 has the base class price all tokens; the sum here may lack that of a turn.
         return total if known else replace(total, cost=0.0)
 
     @property
@@ -228,6 +231,7 @@ def add_messages(history: MessageHistory, messages: Iterable[ModelMessage]) -> N
         if message.kind == "response":
             _add_response(history, message)
             continue
+        # Every request repeats the instructions, and a history has them once.
         if message.instructions and not history:
             history.add_message("system", message.instructions, timestamp=_time(message.parts[0]))
         for part in message.parts:

@@ -135,6 +135,7 @@ class SmolAgentAdapter(FrameworkAgentAdapter):
             if getattr(member, "max_tool_threads", 1) is None:
                 # Its calls one after another, in the order of the model's answer.
                 member.max_tool_threads = 1
+        # Whoever has a `run` of its own is replaced already, in the turn around this one.
         workers = [member for member in team[1:] if "run" not in vars(member)]
         for worker in workers:
             worker.run = _run_as_member(worker)

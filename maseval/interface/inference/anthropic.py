@@ -162,6 +162,7 @@ class AnthropicModelAdapter(ClientModelAdapter):
         if reason == "tool_use" and not calls:
             raise UnreadableAnswerError("it ends because of tool calls, and there are none")
         texts = [get(block, "text") for block in blocks if get(block, "type") == "text"]
+        # Once more, as a reason that nobody knows is only believed if there is an answer.
         check_ending(reason, is_silent=not (any(texts) or calls))
         return ChatResponse(
             content="".join(texts) if texts else None,
@@ -178,6 +179,7 @@ class AnthropicModelAdapter(ClientModelAdapter):
     def _translate(self, error: Exception) -> ProviderError | None:
         sdk: Any = sys.modules.get("anthropic")
         match error:
+            # Without credentials the library sends nothing, and raises a plain TypeError.
             case TypeError() if sdk is not None and "authentication method" in str(error):
                 return self._error(errors.AuthenticationError, error)
             case ValueError() if sdk is not None and "Streaming is required" in str(error):

@@ -163,8 +163,11 @@ def _strict(schema: object) -> object:
     if not isinstance(schema, Mapping):
         return schema
     if "$ref" in schema:
+        # Nothing may stand beside a reference in the strict form.
         return {"$ref": schema["$ref"]}
     strict: JsonSchema = {
+        # Providers that follow a schema strictly know neither oneOf nor defaults. What const and
+        # enum list are values, and not schemas to be changed.
         "anyOf" if key == "oneOf" else key: value
         if key in ("const", "enum")
         else {name: _strict(each) for name, each in value.items()}
@@ -187,6 +190,7 @@ def sendable(thing: Any) -> Any:
     """
     match thing:
         case str():
+            # By way of UTF-16, in which two surrogates that belong together become their character.
             return thing.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         case Mapping():
             return {key: sendable(value) for key, value in thing.items()}
@@ -253,6 +257,8 @@ def check_error(error: object) -> None:
     if words or code is not None:  # some servers add an empty error to every answer
         status = status_of_code(code)
         text = str(words or "") if status == code or code is None else f"{code}: {words}"
+        # Without a code it is an answer that cannot be used; an unknown code is taken for the
+        # server's failure.
         unknown = 200 if code is None else 500
         raise RefusedAnswer(kind_of(status or unknown, text, code), text, status)
 
@@ -304,6 +310,7 @@ def _chat_response(answer: object, earlier_calls: int) -> ChatResponse:
 
 def _reasoning(message: object) -> Reasoning | None:
     found: Reasoning = {}
+    # Reversed, so that the first of the names counts where a server sends both.
     for key in reversed(_THOUGHTS):
         if isinstance(text := get(message, key), str) and text:
             found |= {"text": text, "key": key}

@@ -152,6 +152,7 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
             raise UnreadableAnswerError(f"no content in the answer {excerpt(answer)}")
         texts = [part.text for part in parts if get(part, "text") and not get(part, "thought")]
         calls = _calls(parts, earlier_calls)
+        # Once more, as a reason that nobody knows is only believed if there is an answer.
         check_ending(reason, is_silent=not (texts or calls))
         return ChatResponse(
             content="".join(texts) if texts else None,
@@ -176,6 +177,7 @@ class GoogleGenAIModelAdapter(ClientModelAdapter):
                 return self._status_error(
                     error.code,
                     f"{error.status}: {error.message or error.details}",
+                    # A header takes precedence over what stands in the body.
                     {**_retry_info(error), **headers},
                 )
             case known.UnknownApiResponseError():
@@ -220,6 +222,7 @@ def _reasoning(
     parts: Iterable[object], calls: Iterable[tuple[ToolCall, bytes | None]]
 ) -> Reasoning | None:
     thoughts = [str(get(part, "text") or "") for part in parts if get(part, "thought")]
+    # As text, because messages and reports are JSON and a signature is bytes.
     signed = {call["id"]: b64encode(mark).decode() for call, mark in calls if mark}
     found: Reasoning = {"text": "\n".join(thoughts)} if thoughts else {}
     return {**found, "details": {_SIGNATURES: signed}} if signed else found or None

@@ -62,6 +62,7 @@ def limit_client(client: Any, check: Callable[[Any], None]) -> None:
 
 def check_response(response: Any) -> None:
     """Refuse a redirect to another host, and have the body read within the limits."""
+    # The library that made the response only takes a body of its own class.
     library = sys.modules[type(response).__module__.partition(".")[0]]
     if response.has_redirect_location:
         _check_redirect(library, response)
@@ -304,6 +305,7 @@ def connection_error(error: BaseException) -> type[ProviderError]:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds to wait, from ``Retry-After`` as a number or a date, if present."""
     names = {name.lower(): value for name, value in headers.items()}
+    # The header in milliseconds first, as it is the more exact one.
     if (milliseconds := _number(names.get("retry-after-ms"))) is not None:
         return milliseconds / 1000
     value = names.get("retry-after")

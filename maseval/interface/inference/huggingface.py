@@ -131,6 +131,7 @@ class HuggingFacePipelineModelAdapter(ProviderModelAdapter):
             raise self._error(
                 errors.MalformedResponseError, f"no generated text in {output!s:.200}"
             )
+        # A pipeline repeats the prompt before the text that it generates, unless told otherwise.
         return text.removeprefix(prompt).strip()
 
     def _translate(self, error: Exception) -> ProviderError | None:

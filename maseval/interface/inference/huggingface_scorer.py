@@ -110,12 +110,14 @@ class HuggingFaceModelScorer(ModelScorer):
                 torch.tensor(padded, device=self.device),
                 attention_mask=torch.tensor(seen, device=self.device),
             ).logits
+            # In full precision, whatever the weights have: many small logarithms are added up.
             found = torch.log_softmax(logits.float(), dim=-1).cpu()
         return list(found)
 
     def _load_model(self) -> Loaded:
         if self._model is None:
             with _alone:
+                # A thread that had to wait finds the model in the cache of _load.
                 self._model, self._tokenizer = _load(
                     self._model_id, self.device, self.trust_remote_code
                 )

@@ -142,6 +142,7 @@ class LiteLLMModelAdapter(ProviderModelAdapter):
             if keys and not (endpoint.base_url or _address(name)):
                 raise no_key(" and ".join(keys), provider="litellm", model_id=name)
             key = NO_KEY if keys else None
+        # Of a provider that LiteLLM does not know, the server decides.
         takes_seed = "seed" in (library.get_supported_openai_params(name) or ["seed"])
         if settings["seed"] is not None and not takes_seed:
             warn_seed_unused("litellm", name)
@@ -160,6 +161,7 @@ def _is_broken(error: Exception) -> bool:
 def _status_of(error: BaseException) -> int:
     """Return the status that the provider sent, 0 if none: LiteLLM may replace it by words."""
     found = [get(link, "status_code") for link in causes(error)]
+    # The innermost error is the one nearest to what the provider sent.
     return next((status for status in reversed(found) if isinstance(status, int)), 0)
 
 
@@ -183,6 +185,7 @@ def _completion(**request: object) -> object:
         ) from error
     finally:
         _asking.is_limited = False
+        # After an error as well: LiteLLM may have misread the provider's own failure.
         _check_received(_asking.response)
 
 

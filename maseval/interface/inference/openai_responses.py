@@ -65,6 +65,7 @@ class OpenAIResponsesModelAdapter(OpenAIModelAdapter):
             # Models that do not think refuse to encrypt what they thought.
             if not (self._encrypts and "ncrypted content is not supported" in str(error)):
                 raise
+            # Remembered, so that further requests to this model are not refused first.
             self._encrypts = False
             answer = self._create(body)
         with reading(answer):

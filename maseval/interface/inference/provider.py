@@ -213,6 +213,8 @@ class ProviderModelAdapter(ModelAdapter):
     def _sdk_error(self, sdk: Any, error: Exception) -> ProviderError | None:
         """Return the named error for one of a library whose errors are named like OpenAI's."""
         match error:
+            # From the special to the general: in these libraries a time-out is a connection error,
+            # too.
             case sdk.APITimeoutError():
                 return self._error(errors.ProviderTimeoutError, _text_with_cause(error))
             case sdk.APIConnectionError():
@@ -238,6 +240,7 @@ class ProviderModelAdapter(ModelAdapter):
                 return self._error(
                     errors.MalformedResponseError, f"no text: {excerpt(error.object)}"
                 )
+            # Python does not convert numbers beyond a limit of digits.
             case ValueError() if "integer string conversion" in str(error):
                 return self._error(errors.MalformedResponseError, "a number of thousands of digits")
             case RecursionError():
@@ -265,6 +268,7 @@ class ClientModelAdapter(ProviderModelAdapter):
         super().__init__(model_id, default_generation_params, seed, cost_calculator)
         self._client: Any = client
         library, kind = self.sdk_client or ("", "")
+        # Not imported: if the client is one of the library's, the library is loaded.
         sdk = sys.modules.get(library)
         # Anything else that can be called like a client may have no such method.
         if sdk is not None and isinstance(client, getattr(sdk, kind)):
