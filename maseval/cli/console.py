@@ -256,9 +256,10 @@ def format_score(found: Mapping[str, Any], gap: str = " ") -> str:
 
 def count(number: int) -> str:
     """Format a number of tokens in three digits: ``1.2M``."""
+    rounded = float(f"{number:.3g}")  # 999,700 is a million in three digits
     for size, unit in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
-        if number >= size:
-            return f"{number / size:.3g}{unit}"
+        if rounded >= size:
+            return f"{rounded / size:.3g}{unit}"
     return str(number)
 
 

@@ -1,6 +1,5 @@
 """``maseval show``."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
@@ -219,6 +218,8 @@ def _facts(findings: Sequence[Finding]) -> list[str]:
 
 def _trials(view: "RunFindings") -> Table:
     """Return a table of the tasks, each in a row."""
+    from maseval.app.results.names import task_numbers  # help must not load it
+
     # By its number a task with a long id can be named; an id that is a number needs no other.
     has_numbers = not all(line.task_id.isdigit() for line in view.lines)
     has_domains = any(line.domain for line in view.lines)
@@ -231,10 +232,11 @@ def _trials(view: "RunFindings") -> Table:
     tasks: dict[TaskKey, list[Outcome]] = {}
     for line in view.lines:
         tasks.setdefault(line.key, []).append(line)
-    numbers = Counter[str]()
+    # Of all that was planned: a task that is not recorded yet keeps its number for later.
+    numbers = task_numbers([*(one.task for one in view.folder.planned), *tasks])
     for key, lines in tasks.items():
         row = {
-            "#": str(numbers[key.domain]),
+            "#": str(numbers[key]),
             "domain": inert(key.domain),
             "task": inert(key.task_id),
             "trials": "".join(
@@ -244,7 +246,6 @@ def _trials(view: "RunFindings") -> Table:
             "passed": f"{sum(line.kind == 'pass' for line in lines)}/{len(lines)}",
         }
         table.add_row(*map(row.__getitem__, columns))
-        numbers[key.domain] += 1
     return table
 
 

@@ -116,4 +116,5 @@ def test_durations(seconds, text):
 
 def test_sums_and_counts():
     assert (count(999), count(1500), count(2_000_000)) == ("999", "1.5k", "2M")
+    assert (count(999_499), count(999_700)) == ("999k", "1M")
     assert shorten_line("a  b\nc" * 10, 6) == "a b c…"

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from maseval.cli import show as cli_show
 from maseval.commands import show, tau2
 from maseval.core.callbacks import FileResultLogger
 from maseval.core.outcome import Outcome
+from maseval.runs import RunFolder
 from tests.cli.commandline import maseval, require_data
+from tests.damage import log_lines
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +121,21 @@ def test_a_task_is_shown_by_a_part_of_its_id_or_its_number(noisy):
 
     assert by_part == by_number == maseval("show", "last", first).stdout
     assert maseval("explain", "last", first[:-3]).exit_code in (0, 2)
+
+
+def test_the_number_of_a_task_is_the_same_while_others_are_missing(noisy, tmp_path):
+    copy = shutil.copytree(noisy.folder, tmp_path / "run")
+    first, second, *_ = dict.fromkeys(one.task_id for one in RunFolder.read(copy).planned)
+    # As after a kill, when later tasks were finished before the first.
+    kept = [
+        line for line in log_lines(copy) if f'"task_id": "{first}", "repeat'.encode() not in line
+    ]
+    (copy / "log.jsonl").write_bytes(b"".join(kept))
+
+    listed = maseval("show", copy).stdout
+
+    assert re.search(rf"│ *1 │ library │ {second} ", listed) and f"│ {first} " not in listed
+    assert second in maseval("show", copy, "1").stdout.splitlines()[0]
 
 
 @pytest.mark.parametrize("columns", [40, 80])

@@ -177,7 +177,8 @@ def ask_all(
         try:
             request = asked[number].request()
             if request is None:
-                found.skipped += 1
+                with lock:
+                    found.skipped += 1
                 return
             judgement = judge.ask(question, asked[number].key, request.subject, **request.parts)
         # The other threads must not go on paying for answers that nobody will see.

@@ -5,6 +5,7 @@ A task with a long id has short names: a part of the id, or the number in the li
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -177,7 +178,7 @@ def tasks_called(name: str, tasks: Iterable[TaskKey]) -> list[TaskKey]:
         return found
     # An id that is a number was found above, so this one is a place in the list.
     if name.isdecimal():
-        return _by_number(int(name), every)
+        return [task for task, number in task_numbers(every).items() if number == int(name)]
     wanted, ids = name.casefold(), {task: task.task_id.casefold() for task in every}
     if not wanted:
         return []
@@ -207,11 +208,14 @@ def _numbers_in(text: str) -> Iterator[int]:
         yield from range(int(first), int(last or first) + 1)
 
 
-def _by_number(number: int, tasks: Sequence[TaskKey]) -> list[TaskKey]:
-    domains: dict[str, list[TaskKey]] = {}
-    for task in tasks:
-        domains.setdefault(task.domain, []).append(task)
-    return [mine[number] for mine in domains.values() if number < len(mine)]
+def task_numbers(tasks: Iterable[TaskKey]) -> dict[TaskKey, int]:
+    """Return the number of each task in its domain's list, from 0."""
+    numbers: dict[TaskKey, int] = {}
+    next_numbers = Counter[str]()
+    for task in dict.fromkeys(tasks):
+        numbers[task] = next_numbers[task.domain]
+        next_numbers[task.domain] += 1
+    return numbers
 
 
 def select_tasks(names: Iterable[str], tasks: Iterable[TaskKey]) -> set[TaskKey]:

@@ -427,13 +427,14 @@ class FolderRun(ABC):
 
                 lines = watch.recorded_lines
                 run_all = partial(run_rounds, folder, run_parts, lines, retry_failed=retry)
-            with watch.running():
-                run_all()
-            result = watch.result()
-            benchmark.callbacks[:] = before  # it may be run again, into another folder
-            benchmark.judge_record.close()
-            benchmark.judge_record = None
-        return result
+            try:
+                with watch.running():
+                    run_all()
+                return watch.result()
+            finally:
+                benchmark.callbacks[:] = before  # it may be run again, into another folder
+                benchmark.judge_record.close()
+                benchmark.judge_record = None
 
     def _open(self, config: Mapping[str, object]) -> RunFolder:
         if self.options.output is not None:

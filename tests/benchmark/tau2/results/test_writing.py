@@ -78,7 +78,7 @@ def exported(reports: list[Report], tmp_path: Path) -> ExportSummary:
 
 
 def test_what_is_written_is_read_again_as_it_was(reports, exported):
-    assert exported == (exported.path, "airline", 4, [], None, None, None)
+    assert exported == (exported.path, "airline", 4, [], None, None, None, None)
     assert list(read_results(exported.path)) == [simulation_of(report) for report in reports]
 
 
