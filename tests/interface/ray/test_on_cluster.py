@@ -24,7 +24,8 @@ from tests.normalised import normalise
 from tests.runs.worlds import desk
 
 # In tracebacks: on another machine maseval and one's own code lie where Ray has put them.
-PLACE = re.compile(r'File \\"[^"]*?/(?=(maseval|tests)/)')
+# Up to the last such folder, as a checkout may be called maseval as well.
+PLACE = re.compile(r'File \\"[^"]*/(?=(maseval|tests)/)')
 
 
 def results(reports: list[dict[str, Any]]) -> list[Any]:
