@@ -4,8 +4,7 @@ The original evaluates the text it is sent. Here Python's parser reads it, which
 syntax errors, and a walk over the tree computes, which gives the same numbers and error texts. Only
 what would take long differs: it is refused at once, in the words of a number too large for a float.
 
-After ``calculate`` of tau2-bench v0.2.0, src/tau2/domains/{airline,retail}/tools.py (MIT, Sierra
-Research).
+After tau2-bench v0.2.0, src/tau2/domains/*/tools.py (MIT, Sierra Research).
 """
 
 import ast
